@@ -1,0 +1,95 @@
+"""A whole run as one Markdown document: what it depends on, the promises, the tables."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import pathlib
+import platform
+from collections.abc import Sequence
+
+import tables
+from record import Record
+from targets import Series, targets, total_ratio
+
+
+def document(records: Sequence[Record], series: Series, repeats: int) -> str:
+    """The whole run as Markdown."""
+    done = [r for r in records if r.is_measured]
+    chapters = [
+        ("redzone bench", context(records, repeats)),
+        ("Promises", tables.target_table(targets(records, series)) if done else ""),
+        ("Totals", totals(records) if done else ""),
+        ("Verdicts by library", tables.family_table(records) if done else ""),
+        ("Programs", tables.verdict_table(records)),
+        ("redzone's time by stage", tables.stage_table(records) if done else ""),
+        ("JAX and checkify", tables.compile_table(records)),
+        ("Growth", tables.series_table(series) if series else ""),
+        ("Primitives without a rule", tables.unmodelled_table(records) if done else ""),
+        ("Left out, failed, crashed", tables.note_list(records)),
+    ]
+    shown = ((title, body) for title, body in chapters if body)
+    return "\n\n".join(
+        f"{'#' if i == 0 else '##'} {title}\n\n{body}" for i, (title, body) in enumerate(shown)
+    )
+
+
+def context(records: Sequence[Record], repeats: int) -> str:
+    """What the numbers depend on, without naming the machine."""
+    measured_ones = sum(r.trace is not None for r in records)
+    return (
+        f"{measured_ones} of {len(records)} programs measured, Python {platform.python_version()} on CPU; "
+        f"times are the best of {repeats} (of 1 where tracing takes over 3 s), "
+        "and every ratio is of two times from this run. "
+        "Tracing starts from empty caches; retracing finds the libraries' own jitted parts cached.\n\n"
+        f"{', '.join(installed(requirement) for requirement in required())}."
+    )
+
+
+def totals(records: Sequence[Record]) -> str:
+    """Sums over the programs that have the numbers; the examples apart, since one outweighs all."""
+    rows = []
+    groups = {"all": records, "without the examples": [r for r in records if r.family != "example"]}
+    for name, group in groups.items():
+        done = [r for r in group if r.is_measured]
+        equations = sum(r.equations or 0 for r in done)
+        check = sum(r.check or 0.0 for r in done)
+        rows.append(
+            [
+                name,
+                str(len(done)),
+                str(equations),
+                str(sum(r.accesses or 0 for r in done)),
+                tables.seconds(sum(r.trace or 0.0 for r in done)),
+                tables.seconds(check),
+                tables.number(check / equations * 1e6 if equations else None, ".2f"),
+                tables.number(total_ratio(group), ".2%"),
+                tables.number(total_ratio(group, "retrace"), ".2%"),
+                tables.number(total_ratio(group, "compile"), ".2%"),
+            ]
+        )
+    header = [
+        "programs",
+        "count",
+        "equations",
+        "accesses",
+        "trace",
+        "redzone",
+        "µs/eqn",
+        "of trace",
+        "of retrace",
+        "of compile",
+    ]
+    return tables.table(header, rows)
+
+
+def required() -> list[str]:
+    """The names of the libraries the corpus drives."""
+    lines = pathlib.Path(__file__).with_name("requirements.txt").read_text().splitlines()
+    return [line.partition("==")[0] for line in lines if line and not line.startswith("#")]
+
+
+def installed(library: str) -> str:
+    try:
+        return f"{library} {importlib.metadata.version(library)}"
+    except importlib.metadata.PackageNotFoundError:
+        return f"{library} not installed"

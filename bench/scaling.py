@@ -1,0 +1,105 @@
+"""How redzone's time grows: with loop nesting, and with the size of the arrays."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import measure
+from jax import lax
+
+DEPTHS = (1, 2, 3, 4, 5, 6)
+SIZES = (3, 6, 9, 12)
+"""Arrays of ten to the power of these."""
+
+Made = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def counted_nest(depth: int) -> Made:
+    """`depth` loops of known length around a read and a write at their counters."""
+
+    def nest(x: jax.Array, level: int, counters: tuple[Any, ...]) -> jax.Array:
+        if level == depth:
+            return x.at[counters].set(x[counters] * 2)
+        return lax.fori_loop(0, 4, lambda i, x: nest(x, level + 1, (*counters, i)), x)
+
+    return lambda x: nest(x, 0, ()), (jax.ShapeDtypeStruct((4,) * depth, jnp.float32),)
+
+
+def data_dependent_nest(depth: int) -> Made:
+    """`depth` loops that each run up to an input, with one running position carried through them all."""
+
+    def nest(state: tuple[Any, Any], stop: jax.Array, level: int) -> tuple[Any, Any]:
+        if level == depth:
+            at, x = state
+            return (at + 1) % 32, x.at[at].add(1.0)
+
+        def body(loop: tuple[Any, Any]) -> tuple[Any, Any]:
+            i, state = loop
+            return i + 1, nest(state, stop, level + 1)
+
+        return lax.while_loop(lambda loop: loop[0] < stop[level], body, (jnp.int32(0), state))[1]
+
+    def run(x: jax.Array, stop: jax.Array) -> jax.Array:
+        return nest((jnp.int32(0), x), stop, 0)[1]
+
+    return run, (jax.ShapeDtypeStruct((32,), jnp.float32), jax.ShapeDtypeStruct((depth,), jnp.int32))
+
+
+def triangular_nest(depth: int) -> Made:
+    """`depth` loops where each starts at the counter of the one around it."""
+
+    def nest(x: jax.Array, level: int, start: Any) -> jax.Array:
+        if level == depth:
+            return x.at[start].add(x[start])
+        return lax.fori_loop(start, 16, lambda i, x: nest(x, level + 1, i), x)
+
+    return lambda x: nest(x, 0, jnp.int32(0)), (jax.ShapeDtypeStruct((16,), jnp.float32),)
+
+
+def array_of(power: int) -> Made:
+    """Reads and writes of a two-dimensional array of 10^power elements, at inputs and at computed places."""
+    rows, columns = 10 ** (power // 2), 10 ** (power - power // 2)
+
+    def touch(x: jax.Array, i: jax.Array, j: jax.Array) -> Any:
+        whole = jnp.arange(rows)
+        diagonal = x[whole, whole % columns]
+        sorted_rows = jnp.take_along_axis(x, jnp.argsort(x, axis=1), axis=1)
+        peak = jnp.argmax(x, axis=1)
+        counted = jnp.cumsum(x > 0, axis=1)
+        masked = jnp.where(counted > 3, x, 0.0)
+        return (
+            x[i, j],
+            x.at[i, jnp.clip(j, 0, columns - 1)].add(1.0),
+            diagonal,
+            sorted_rows,
+            x[whole, peak],
+            masked,
+        )
+
+    index = jax.ShapeDtypeStruct((10,), jnp.int32)
+    return touch, (jax.ShapeDtypeStruct((rows, columns), jnp.float32), index, index)
+
+
+SERIES: dict[str, tuple[tuple[int, ...], Callable[[int], Made]]] = {
+    "loops of known length": (DEPTHS, counted_nest),
+    "loops up to an input": (DEPTHS, data_dependent_nest),
+    "triangular loops": (DEPTHS, triangular_nest),
+    "array size": (SIZES, array_of),
+}
+
+
+def measure_series(name: str, repeats: int) -> dict[str, Any]:
+    """Each member of a series: its parameter, equations, seconds and verdicts."""
+    parameters, make = SERIES[name]
+    return {"points": [measure_point(p, functools.partial(make, p), repeats) for p in parameters]}
+
+
+def measure_point(parameter: int, make: Callable[[], Made], repeats: int) -> dict[str, Any]:
+    fn, args = make()
+    answer = measure.check(fn, args, repeats)
+    kept = ("equations", "trace", "check", "memory", "verdicts")
+    return {"parameter": parameter, **{name: answer.get(name) for name in kept}}

@@ -1,0 +1,68 @@
+"""Does every array access of a JAX program stay inside its buffer?
+
+`check(fn, *args)` answers with a `Report`; everything else here is what it takes or what it holds.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from redzone.api import check as check
+    from redzone.frontend.example import example as example
+    from redzone.frontend.trace import CannotCheck as CannotCheck
+    from redzone.frontend.trace import Spec as Spec
+    from redzone.report.model import Access as Access
+    from redzone.report.model import Condition as Condition
+    from redzone.report.model import Location as Location
+    from redzone.report.model import Pattern as Pattern
+    from redzone.report.model import Report as Report
+    from redzone.report.model import Verdict as Verdict
+    from redzone.report.model import Witness as Witness
+
+__version__ = "0.1.0"
+
+# Loaded when first asked for, so that `import redzone` costs next to nothing in a program that only
+# carries `@redzone.example` decorations.
+_HOME = {
+    "check": "redzone.api",
+    "example": "redzone.frontend.example",
+    "CannotCheck": "redzone.frontend.trace",
+    "Spec": "redzone.frontend.trace",
+    "Access": "redzone.report.model",
+    "Condition": "redzone.report.model",
+    "Location": "redzone.report.model",
+    "Pattern": "redzone.report.model",
+    "Report": "redzone.report.model",
+    "Verdict": "redzone.report.model",
+    "Witness": "redzone.report.model",
+}
+
+__all__ = [
+    "Access",
+    "CannotCheck",
+    "Condition",
+    "Location",
+    "Pattern",
+    "Report",
+    "Spec",
+    "Verdict",
+    "Witness",
+    "__version__",
+    "check",
+    "example",
+]
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOME.get(name)
+    if home is None:
+        raise AttributeError(f"module 'redzone' has no attribute {name!r}")
+    value = getattr(importlib.import_module(home), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

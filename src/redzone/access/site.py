@@ -1,0 +1,85 @@
+"""An access site: one equation, the positions it computes, and how far each may go."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from redzone.domains import Fact, summarised
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Column:
+    """One indexed dimension of the operand: where its index comes from and its largest legal value."""
+
+    dim: int
+    operand: int
+    """Position among the equation's operands."""
+    column: int | None
+    """Column of the index array's last dimension; None for a scalar index of its own."""
+    limit: Any
+    also: int | None = None
+    """Another operand that is added to the index before the comparison: a run-time size beside an offset."""
+    repeat: Any = 1
+    """How many values of this range add up to the index: the group sizes of a ragged product."""
+
+
+def column_fact(column: Column, first: Fact, other: Fact | None) -> Fact:
+    """The fact that a column's index is judged by, from its operands' facts."""
+    if other is None and column.repeat == 1:
+        return first
+    first = summarised(first)
+    lo, hi = first.lo, first.hi * column.repeat
+    if other is not None:
+        other = summarised(other)
+        lo, hi = min(lo, other.lo), hi + other.hi
+    return Fact(lo, hi)
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Site:
+    """Everything about an access that does not depend on the values flowing into it."""
+
+    eqn: Any
+    chain: tuple[Any, ...]
+    """The enclosing equations, innermost first."""
+    effect: str
+    mode: str
+    buffer: Any
+    """The aval of the array that is read or written."""
+    window: tuple[Any, ...]
+    """The box one index tuple addresses, in the operand's dimensions."""
+    columns: tuple[Column, ...]
+    count: Any
+    """How many index tuples one execution uses."""
+    opaque: str = ""
+    """Why the memory touched cannot be analysed, for foreign calls and kernels."""
+
+    @property
+    def primitive(self) -> str:
+        return str(self.eqn.primitive.name)
+
+
+def column_of(fact: Fact, column: int | None) -> tuple[Any, Any]:
+    """The bounds of one column of an index array, kept apart over the index tuples where they are."""
+    lo, hi = fact.lo, fact.hi
+    if column is None or type(lo) is not np.ndarray:
+        return lo, hi
+    if lo.shape[-1] == 1:
+        return lo[..., 0], hi[..., 0]
+    return lo[..., column], hi[..., column]
+
+
+def stays_inside(site: Site, facts: list[Fact]) -> bool:
+    """Whether every window lies inside the operand, given one fact per column's operand."""
+    for col, fact in zip(site.columns, facts, strict=True):
+        lo, hi = fact.lo, fact.hi
+        if type(lo) is np.ndarray:
+            lo, hi = column_of(fact, col.column)
+            if lo.min() < 0 or hi.max() > col.limit:
+                return False
+        elif not (lo >= 0 and hi <= col.limit):
+            return False
+    return True

@@ -1,0 +1,120 @@
+"""Which memory XLA's indexing equations touch: gather, the scatter family, dynamic slices."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redzone.access.site import Column, Site
+from redzone.frontend.compat import primitives
+
+
+def _dynamic_slice(eqn: Any, chain: tuple[Any, ...]) -> Site:
+    operand = eqn.invars[0].aval
+    sizes = eqn.params["slice_sizes"]
+    columns = tuple(
+        Column(d, 1 + d, None, n - size) for d, (n, size) in enumerate(zip(operand.shape, sizes, strict=True))
+    )
+    return Site(eqn, chain, "read", "clamp", operand, tuple(sizes), columns, 1)
+
+
+def _dynamic_update_slice(eqn: Any, chain: tuple[Any, ...]) -> Site:
+    operand, update = eqn.invars[0].aval, eqn.invars[1].aval
+    columns = tuple(
+        Column(d, 2 + d, None, n - size)
+        for d, (n, size) in enumerate(zip(operand.shape, update.shape, strict=True))
+    )
+    return Site(eqn, chain, "write", "clamp", operand, tuple(update.shape), columns, 1)
+
+
+def _mode(eqn: Any, filled: str) -> str:
+    mode = eqn.params.get("mode")
+    name = getattr(mode, "name", str(mode)).lower()
+    return filled if name == "fill_or_drop" else name
+
+
+def _tuples(indices: Any) -> Any:
+    count: Any = 1
+    for n in indices.shape[:-1]:
+        count = count * n
+    return count
+
+
+def _gather(eqn: Any, chain: tuple[Any, ...]) -> Site:
+    operand, indices = eqn.invars[0].aval, eqn.invars[1].aval
+    numbers, sizes = eqn.params["dimension_numbers"], eqn.params["slice_sizes"]
+    columns = tuple(
+        Column(d, 1, k, operand.shape[d] - sizes[d]) for k, d in enumerate(numbers.start_index_map)
+    )
+    return Site(eqn, chain, "read", _mode(eqn, "fill"), operand, tuple(sizes), columns, _tuples(indices))
+
+
+def scatter_window(eqn: Any) -> tuple[Any, ...]:
+    """The box one index tuple of a scatter writes."""
+    operand, updates = eqn.invars[0].aval, eqn.invars[2].aval
+    numbers = eqn.params["dimension_numbers"]
+    single = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
+    given = iter(numbers.update_window_dims)
+    return tuple(1 if d in single else updates.shape[next(given)] for d in range(len(operand.shape)))
+
+
+def _scatter(eqn: Any, chain: tuple[Any, ...]) -> Site:
+    operand, indices = eqn.invars[0].aval, eqn.invars[1].aval
+    numbers = eqn.params["dimension_numbers"]
+    window = scatter_window(eqn)
+    columns = tuple(
+        Column(d, 1, k, operand.shape[d] - window[d]) for k, d in enumerate(numbers.scatter_dims_to_operand_dims)
+    )
+    return Site(eqn, chain, "write", _mode(eqn, "drop"), operand, window, columns, _tuples(indices))
+
+
+def _opaque(effect: str, why: str) -> Any:
+    def build(eqn: Any, chain: tuple[Any, ...]) -> Site:
+        avals = [v.aval for v in eqn.invars if hasattr(v.aval, "shape")] or [v.aval for v in eqn.outvars]
+        buffer = avals[0] if avals else None
+        return Site(eqn, chain, effect, "opaque", buffer, (), (), 1, why)
+
+    return build
+
+
+def _ragged(eqn: Any, chain: tuple[Any, ...]) -> Site:
+    """Offsets and sizes of `ragged_all_to_all`: reads of the operand, writes of the output, by run-time tables."""
+    operand, output = eqn.invars[0].aval, eqn.invars[1].aval
+    columns = (
+        Column(0, 2, None, operand.shape[0], also=3),
+        Column(0, 4, None, output.shape[0], also=5),
+    )
+    return Site(eqn, chain, "write", "promise_in_bounds", output, (), columns, eqn.invars[2].aval.shape[0])
+
+
+def _ragged_dot(eqn: Any, chain: tuple[Any, ...]) -> Site:
+    """The group sizes of `ragged_dot` partition the rows of the left operand."""
+    rows = eqn.invars[0].aval
+    ragged = eqn.params["ragged_dot_dimension_numbers"].lhs_ragged_dimensions
+    limit = rows.shape[ragged[0]] if ragged else rows.shape[0]
+    groups = eqn.invars[2].aval.shape[-1]
+    column = Column(ragged[0] if ragged else 0, 2, None, limit, repeat=groups)
+    return Site(eqn, chain, "read", "clamp", rows, (), (column,), groups)
+
+
+def _builders() -> dict[Any, Any]:
+    known = primitives()
+    table = {
+        "dynamic_slice_p": _dynamic_slice,
+        "dynamic_update_slice_p": _dynamic_update_slice,
+        "gather_p": _gather,
+        "ragged_all_to_all_p": _ragged,
+        "ragged_dot_general_p": _ragged_dot,
+        "ffi_call_p": _opaque("write", "a foreign (FFI) kernel"),
+        "custom_call_p": _opaque("write", "a custom call"),
+        "call_exported_p": _opaque("write", "a call of an exported program"),
+        "pallas_call_p": _opaque("write", "a Pallas kernel"),
+        "core_map_p": _opaque("write", "a Pallas kernel"),
+        "mpmd_map_p": _opaque("write", "a Pallas kernel"),
+    }
+    for suffix in ("", "_add", "_mul", "_min", "_max", "_sub", "_apply"):
+        table[f"scatter{suffix}_p"] = _scatter
+    return {known[name]: build for name, build in table.items() if name in known}
+
+
+#: From primitive to the function that makes a Site of (equation, enclosing equations).
+ACCESSES: dict[Any, Any] = _builders()

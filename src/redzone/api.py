@@ -1,0 +1,47 @@
+"""check: each of its stages is one call; the rest of redzone is behind it."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from typing import Any
+
+from redzone.engine import analyse
+from redzone.frontend import compat
+from redzone.frontend.trace import Spec as Spec
+from redzone.frontend.trace import Traced, trace
+from redzone.prove.decide import Deciding
+from redzone.report import suppress
+from redzone.report.model import Report
+
+
+def check(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Report:
+    """A verdict for every array access of `fn` called with these arguments.
+
+    Arguments are arrays, `jax.ShapeDtypeStruct`, `redzone.Spec`, or pytrees of them; only shapes, dtypes
+    and the ranges of Specs are looked at. Raises `CannotCheck` where JAX cannot trace the function.
+    """
+    compat.self_test()
+    return check_traced(trace(fn, args, kwargs))
+
+
+def check_traced(traced: Traced) -> Report:
+    """The verdicts of an already traced function."""
+    started = time.perf_counter()
+    facts = [source.fact() for source in traced.inputs]
+    analysis = analyse(traced.jaxpr, facts)
+    deciding = Deciding(traced, analysis, facts)
+    accesses = deciding.accesses()
+    timings = {"trace": traced.seconds, **analysis.timings, **deciding.timings}
+    total = time.perf_counter() - started
+    timings["other"] = max(0.0, total - sum(v for k, v in timings.items() if k != "trace"))
+    report = Report(
+        name=traced.name,
+        accesses=accesses,
+        jaxpr=traced.jaxpr,
+        timings=timings,
+        unmodelled=dict(analysis.unmodelled),
+        equations=analysis.inventory.equations,
+    )
+    return dataclasses.replace(report, suppressions=suppress.apply(accesses, traced.function))

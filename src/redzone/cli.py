@@ -1,0 +1,249 @@
+"""The `redzone` command."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from redzone import __version__
+from redzone.frontend.config import FORMATS, BadConfig, Config, check_codes, nearest_config
+from redzone.report.codes import CODES
+
+if TYPE_CHECKING:
+    from redzone.frontend.targets import Failed, Target
+    from redzone.report.model import Report, Suppression
+
+CLEAN, FINDINGS, COULD_NOT_CHECK = 0, 1, 2
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="redzone", message="%(prog)s %(version)s")
+def main() -> None:
+    """Does every array access of a JAX program stay inside its buffer?"""
+
+
+@main.command()
+def rules() -> None:
+    """List the rule codes."""
+    for code in CODES.values():
+        click.echo(f"{code.code} {code.name}\n    {code.meaning}\n    fix: {code.fix}")
+
+
+@main.command()
+@click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
+@click.option("--arg", "arg_texts", multiple=True, metavar="SPEC", help="An argument: 'i32[10] min=0 max=9'.")
+@click.option("--format", "output", type=click.Choice(FORMATS), help="How to show the result.")
+@click.option("--strict/--no-strict", default=None, help="Conditions on inputs count as findings too.")
+@click.option("--exit-zero", is_flag=True, default=None, help="Exit with 0 even when there are findings.")
+@click.option("--select", metavar="CODES", help="Report only these rules, such as RZ1,RZ201.")
+@click.option("--ignore", metavar="CODES", help="Do not report these rules.")
+def check(
+    targets: tuple[str, ...],
+    arg_texts: tuple[str, ...],
+    output: str | None,
+    strict: bool | None,
+    exit_zero: bool | None,
+    select: str | None,
+    ignore: str | None,
+) -> None:
+    """Check functions: pkg.module:function (with --arg), files, or folders.
+
+    In files and folders every function is checked that says its shapes, by @redzone.example(...) or by
+    jaxtyping annotations. Exit codes: 0 clean, 1 findings, 2 something could not be checked.
+    """
+    try:
+        given: dict[str, Any] = {
+            "format": output,
+            "strict": strict,
+            "exit_zero": exit_zero,
+            "select": _codes(select, "--select"),
+            "ignore": _codes(ignore, "--ignore"),
+        }
+        config = nearest_config(Path.cwd())
+    except BadConfig as error:
+        click.echo(f"redzone: {error}", err=True)
+        sys.exit(COULD_NOT_CHECK)
+    config = replace(config, **{key: value for key, value in given.items() if value is not None})
+    outcome = Outcome(config)
+    for item in _prepared(targets, arg_texts, config):
+        _check_one(item, outcome)
+    outcome.finish()
+    sys.exit(outcome.exit_code())
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What all the checks of one command came to, shown as it comes in."""
+
+    config: Config
+    reports: list[Report] = field(default_factory=list)
+    failures: list[Failed] = field(default_factory=list)
+
+    def report(self, report: Report) -> None:
+        for access in report.accesses:
+            if access.rule and not self.config.reports(access.rule):
+                access.suppressed = True
+        self.reports.append(report)
+        if self.config.format == "text":
+            # Comments that silence nothing are told once, when every function had its chance to use them.
+            _show(replace(report, suppressions=()))
+        elif self.config.format == "concise":
+            from redzone.report.concise import report_as_concise
+
+            text = report_as_concise(report)
+            if text:
+                click.echo(text)
+
+    def failure(self, failed: Failed) -> None:
+        self.failures.append(failed)
+        if self.config.format != "json":
+            click.echo(f"{failed.name}: could not be checked\n  {_indented(failed.reason)}", err=True)
+
+    def unused(self) -> tuple[Suppression, ...]:
+        from redzone.report.suppress import unused
+
+        if not self.config.reports("RZ902"):
+            return ()
+        return unused(s for report in self.reports for s in report.suppressions)
+
+    def finish(self) -> None:
+        if self.config.format == "json":
+            click.echo(json.dumps(self.as_json(), indent=2, ensure_ascii=False))
+        elif self.config.format == "concise":
+            from redzone.report.concise import suppression_as_concise
+
+            for suppression in self.unused():
+                click.echo(suppression_as_concise(suppression))
+        else:
+            self._finish_text()
+
+    def _finish_text(self) -> None:
+        from redzone.report.text import rendered_unused
+
+        if self.unused():
+            _print(rendered_unused(self.unused()))
+        if len(self.reports) + len(self.failures) > 1:
+            findings = sum(len(report.findings) for report in self.reports)
+            parts = [f"{len(self.reports)} checked", f"{findings} findings"]
+            if self.failures:
+                parts.append(f"{len(self.failures)} could not be checked")
+            click.echo(", ".join(parts))
+
+    def as_json(self) -> dict[str, Any]:
+        from redzone.report.json import SCHEMA, suppression_as_json
+
+        return {
+            "schema": SCHEMA,
+            "version": __version__,
+            "exit_code": self.exit_code(),
+            "reports": [report.to_json() for report in self.reports],
+            "failures": [{"name": failed.name, "reason": failed.reason} for failed in self.failures],
+            "unused_suppressions": [suppression_as_json(s) for s in self.unused()],
+        }
+
+    def exit_code(self) -> int:
+        if self.failures:
+            return COULD_NOT_CHECK
+        found = any(not report.ok for report in self.reports)
+        if self.config.strict:
+            found = found or bool(self.unused()) or any(
+                access.requires and not access.suppressed
+                for report in self.reports
+                for access in report.accesses
+            )
+        return FINDINGS if found and not self.config.exit_zero else CLEAN
+
+
+def _prepared(
+    texts: tuple[str, ...], arg_texts: tuple[str, ...], config: Config
+) -> Iterator[Target | Failed]:
+    from redzone.frontend.targets import Failed, targets_in
+
+    if arg_texts and len(texts) > 1:
+        yield Failed(" ".join(texts), "--arg belongs to one function: give a single target with it")
+        return
+    seen: set[str] = set()
+    for text in texts:
+        for item in targets_in(text, arg_texts, config.exclude):
+            if item.name not in seen:  # a folder and a file in it may both be named
+                seen.add(item.name)
+                yield item
+
+
+def _check_one(item: Target | Failed, outcome: Outcome) -> None:
+    from redzone.frontend.failures import explained
+    from redzone.frontend.targets import Failed
+    from redzone.frontend.trace import CannotCheck
+
+    if isinstance(item, Failed):
+        outcome.failure(item)
+        return
+    import redzone
+
+    try:
+        with _progress(f"checking {item.name}"):
+            report = redzone.check(item.fn, *item.args, **item.kwargs)
+    except CannotCheck as error:
+        reason = str(error) if error.__cause__ is None else explained(error.__cause__)
+        outcome.failure(Failed(item.name, reason))
+        return
+    except Exception as error:
+        # One function that trips the checker itself must not hide the verdicts of the others.
+        outcome.failure(Failed(item.name, explained(error)))
+        return
+    report.name = item.name
+    outcome.report(report)
+
+
+@contextlib.contextmanager
+def _progress(what: str) -> Iterator[None]:
+    """A spinner with the time gone by, on a terminal; nothing at all in a pipe."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        progress.add_task(what, total=None)
+        yield
+
+
+def _show(report: Report) -> None:
+    from redzone.report.text import rendered
+
+    _print(rendered(report))
+    click.echo()
+
+
+def _print(content: Any) -> None:
+    """In colour on a terminal (unless NO_COLOR says otherwise), plain and 80 wide in a pipe."""
+    if sys.stdout.isatty():
+        from rich.console import Console
+
+        console = Console()
+        console.print(content, markup=False, highlight=False, emoji=False, width=min(console.width, 120))
+    else:
+        from redzone.report.text import as_plain
+
+        click.echo(as_plain(content))
+
+
+def _codes(text: str | None, option: str) -> tuple[str, ...] | None:
+    if text is None:
+        return None
+    codes = tuple(code.strip() for code in text.split(",") if code.strip())
+    check_codes(codes, option)
+    return codes
+
+
+def _indented(text: str) -> str:
+    return text.replace("\n", "\n  ")

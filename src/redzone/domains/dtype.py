@@ -1,0 +1,62 @@
+"""What a number type can hold, without asking JAX."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DtypeInfo:
+    """kind: "b"ool, "i"nt, "u"nsigned, "f"loat, or "x" for anything whose values are not tracked."""
+
+    kind: str
+    min: Any
+    max: Any
+    bits: int
+    mantissa: int = 0
+
+    @property
+    def integral(self) -> bool:
+        return self.kind in "biu"
+
+
+_INFINITY = float("inf")
+OPAQUE = DtypeInfo("x", -_INFINITY, _INFINITY, 0)
+_KNOWN: dict[Any, DtypeInfo] = {}
+
+
+def dtype_info(dtype: Any) -> DtypeInfo:
+    """The range of a dtype; extended dtypes (PRNG keys), complex and tokens are opaque."""
+    info = _KNOWN.get(dtype)
+    if info is None:
+        info = _KNOWN[dtype] = _measure(dtype)
+    return info
+
+
+def _measure(dtype: Any) -> DtypeInfo:
+    if not isinstance(dtype, np.dtype):
+        try:
+            dtype = np.dtype(dtype)
+        except TypeError:
+            return OPAQUE
+    if dtype == np.bool_:
+        return DtypeInfo("b", 0, 1, 1)
+    if dtype.kind in "iu":
+        integer = np.iinfo(dtype)
+        return DtypeInfo(dtype.kind, int(integer.min), int(integer.max), integer.bits)
+    try:
+        small = ml_dtypes.iinfo(dtype)
+        return DtypeInfo("i" if small.min < 0 else "u", int(small.min), int(small.max), small.bits)
+    except ValueError:
+        pass
+    if dtype.kind == "c":
+        return OPAQUE
+    try:
+        real = ml_dtypes.finfo(dtype)
+        return DtypeInfo("f", -_INFINITY, _INFINITY, real.bits, real.nmant + 1)
+    except ValueError:
+        return OPAQUE

@@ -1,0 +1,308 @@
+"""What is known of an array's values: bounds that broadcast against it, a stride, and whether NaN can occur.
+
+`lo` and `hi` are either two scalars for the whole array or two numpy arrays of the array's rank
+whose dimensions are 1 ("summarised") or full ("kept apart"). Scalars are Python ints (any width),
+floats, or a symbolic dimension expression. Every value is congruent to `lo` modulo `step`;
+step 0 is a constant, step 1 says nothing. Facts with kept-apart bounds always have step 1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from redzone.domains.dtype import DtypeInfo, dtype_info
+
+#: How many elements may be kept apart in one fact.
+KEEP = 1024
+#: Kept-apart integers stay this small, so that numpy's int64 holds any one product or sum of two.
+SMALL = 2**31
+
+_ndarray = np.ndarray
+
+
+class Fact:
+    """An over-approximation of every value an array can hold."""
+
+    __slots__ = ("hi", "lo", "nan", "step")
+
+    def __init__(self, lo: Any, hi: Any, step: int = 1, nan: bool = False) -> None:
+        self.lo = lo
+        self.hi = hi
+        self.step = step
+        self.nan = nan
+
+    def __repr__(self) -> str:
+        stride = f" step {self.step}" if self.step not in (0, 1) else ""
+        return f"[{self.lo}, {self.hi}]{stride}{' or NaN' if self.nan else ''}"
+
+    @property
+    def kept(self) -> bool:
+        """Whether elements are kept apart."""
+        return type(self.lo) is _ndarray
+
+    @property
+    def constant(self) -> bool:
+        """Whether this is one known scalar, the same everywhere."""
+        return self.step == 0 and not self.nan
+
+    def key(self) -> tuple[Any, ...]:
+        """Something hashable that is equal for equal facts."""
+        if type(self.lo) is _ndarray:
+            return (self.lo.shape, self.lo.tobytes(), self.hi.shape, self.hi.tobytes(), self.nan)
+        return (self.lo, self.hi, self.step, self.nan)
+
+    def contains(self, value: Any) -> bool:
+        """Whether every element of a concrete array satisfies this fact."""
+        array = np.asarray(value)
+        if dtype_info(array.dtype).kind == "x" or array.size == 0:
+            return True
+        if dtype_info(array.dtype).kind == "f":
+            array = array.astype(np.float64)
+            missing = np.isnan(array)
+            if missing.any() and not self.nan:
+                return False
+            inside = (array >= self.lo) & (array <= self.hi)
+            return bool(np.all(inside | missing))
+        array = array.astype(object)
+        if not bool(np.all((array >= self.lo) & (array <= self.hi))):
+            return False
+        if self.step > 1:
+            return bool(np.all((array - self.lo) % self.step == 0))
+        return True
+
+
+TOP_FLOAT = Fact(-math.inf, math.inf, 1, True)
+BOOL = Fact(0, 1)
+FALSE = Fact(0, 0, 0)
+TRUE = Fact(1, 1, 0)
+_TOPS: dict[Any, Fact] = {}
+
+
+def top(dtype: Any) -> Fact:
+    """Any value of the dtype."""
+    fact = _TOPS.get(dtype)
+    if fact is None:
+        info = dtype_info(dtype)
+        fact = Fact(info.min, info.max) if info.integral else TOP_FLOAT
+        _TOPS[dtype] = fact
+    return fact
+
+
+def scalar(value: Any) -> Fact:
+    """Exactly this number, everywhere."""
+    return Fact(value, value, 0)
+
+
+def constant(value: Any) -> Fact:
+    """What is known of a concrete array: its elements while few, else their range."""
+    array = np.asarray(value)
+    info = dtype_info(array.dtype)
+    if info.kind == "x":
+        return TOP_FLOAT
+    if array.size == 0:
+        return scalar(0)
+    if info.kind == "f":
+        return _constant_float(array)
+    if array.ndim == 0:
+        return scalar(int(array))
+    if info.kind == "u" and info.bits == 64:
+        return _hull(int(array.min()), int(array.max()))
+    if array.dtype.kind not in "iub":
+        array = array.astype(np.int64)
+    first = int(array.flat[0])
+    if array.size <= KEEP:
+        if (array == first).all():
+            return scalar(first)
+        wide = array.astype(np.int64)
+        if -SMALL <= int(wide.min()) and int(wide.max()) <= SMALL:
+            return Fact(wide, wide)
+    return _hull(int(array.min()), int(array.max()))
+
+
+def _hull(lo: Any, hi: Any) -> Fact:
+    return Fact(lo, hi, 0 if lo == hi else 1)
+
+
+def _constant_float(array: np.ndarray) -> Fact:
+    wide = array.astype(np.float64)
+    missing = np.isnan(wide)
+    nan = bool(missing.any())
+    if nan:
+        if missing.all():
+            return TOP_FLOAT
+        wide = wide[~missing]
+    elif 1 < wide.size <= KEEP and wide.ndim:
+        return Fact(wide, wide)
+    lo, hi = float(wide.min()), float(wide.max())
+    return Fact(lo, hi, 0 if lo == hi and not nan else 1, nan)
+
+
+def summarised(fact: Fact) -> Fact:
+    """The same fact with one pair of bounds for the whole array."""
+    if type(fact.lo) is not _ndarray:
+        return fact
+    lo, hi = fact.lo.min().item(), fact.hi.max().item()
+    return Fact(lo, hi, 0 if lo == hi and not fact.nan else 1, fact.nan)
+
+
+def settle(lo: Any, hi: Any, nan: bool = False) -> Fact:
+    """A fact from two computed bounds, dropping an array that keeps nothing apart or too much."""
+    a, b = type(lo) is _ndarray, type(hi) is _ndarray
+    if not (a or b):
+        return Fact(lo, hi, 0 if lo is hi or (lo == hi and not nan) else 1, nan)
+    if not a:
+        lo = np.full((1,) * hi.ndim, lo)
+    elif not b:
+        hi = np.full((1,) * lo.ndim, hi)
+    if lo.shape != hi.shape:
+        lo, hi = np.broadcast_arrays(lo, hi)
+    if lo.size == 1:
+        return settle(lo.item(), hi.item(), nan)
+    if lo.size > KEEP or (lo.dtype == np.int64 and (lo.min() < -SMALL or hi.max() > SMALL)):
+        return summarised(Fact(lo, hi, 1, nan))
+    return Fact(lo, hi, 1, nan)
+
+
+def too_wide(a: Fact, b: Fact) -> bool:
+    """Whether combining two kept-apart facts would keep more apart than allowed."""
+    if type(a.lo) is not _ndarray or type(b.lo) is not _ndarray:
+        return False
+    size = 1
+    for x, y in zip(a.lo.shape, b.lo.shape, strict=False):
+        size *= x if x > y else y
+    return size > KEEP
+
+
+def join(a: Fact, b: Fact) -> Fact:
+    """The least fact that both imply."""
+    if a is b:
+        return a
+    if type(a.lo) is _ndarray or type(b.lo) is _ndarray:
+        if not _alike(a, b):
+            a, b = summarised(a), summarised(b)
+            return join(a, b)
+        return settle(np.minimum(a.lo, b.lo), np.maximum(a.hi, b.hi), a.nan or b.nan)
+    lo = a.lo if a.lo <= b.lo else b.lo
+    hi = a.hi if a.hi >= b.hi else b.hi
+    nan = a.nan or b.nan
+    if type(lo) is not int or type(hi) is not int:
+        return Fact(lo, hi, 0 if lo == hi and not nan else 1, nan)
+    step = math.gcd(a.step, b.step, a.lo - b.lo) if a.step != 1 and b.step != 1 else 1
+    return Fact(lo, hi, step, nan)
+
+
+def _alike(a: Fact, b: Fact) -> bool:
+    """Whether two facts can be combined elementwise: plain numbers, of one rank and a bearable size."""
+    for f in (a, b):
+        if type(f.lo) is not _ndarray and not _is_small(f):
+            return False
+    if type(a.lo) is _ndarray and type(b.lo) is _ndarray and a.lo.ndim != b.lo.ndim:
+        return False
+    return not too_wide(a, b)
+
+
+def _is_small(fact: Fact) -> bool:
+    if isinstance(fact.lo, float) or isinstance(fact.hi, float):
+        return True
+    return type(fact.lo) is int and type(fact.hi) is int and fact.lo >= -SMALL and fact.hi <= SMALL
+
+
+def meet(a: Fact, b: Fact) -> Fact | None:
+    """What satisfies both facts, or None where nothing does (no element can)."""
+    if type(a.lo) is _ndarray or type(b.lo) is _ndarray:
+        if not _alike(a, b):
+            return meet(summarised(a), summarised(b))
+        lo, hi = np.maximum(a.lo, b.lo), np.minimum(a.hi, b.hi)
+        if (lo > hi).any():
+            # An element that can't exist: keep it as the tighter operand says, the others narrowed.
+            empty = lo > hi
+            if empty.all():
+                return None
+            lo, hi = np.where(empty, a.lo, lo), np.where(empty, a.hi, hi)
+        return settle(lo, hi, a.nan and b.nan)
+    lo = a.lo if a.lo >= b.lo else b.lo
+    hi = a.hi if a.hi <= b.hi else b.hi
+    nan = a.nan and b.nan
+    if lo > hi:
+        return None
+    if type(lo) is not int or type(hi) is not int:
+        return Fact(lo, hi, 0 if lo == hi and not nan else 1, nan)
+    if a.step == 1 and b.step == 1:
+        return Fact(lo, hi, 0 if lo == hi else 1, nan)
+    stride, anchor = (a.step, a.lo) if a.step == 0 or (b.step != 0 and a.step >= b.step) else (b.step, b.lo)
+    return strided(lo, hi, stride, anchor)
+
+
+def strided(lo: int, hi: int, step: int, anchor: int) -> Fact | None:
+    """The integers of [lo, hi] congruent to anchor modulo step, or None where there are none."""
+    if step == 0:
+        return scalar(anchor) if lo <= anchor <= hi else None
+    if step > 1:
+        lo += (anchor - lo) % step
+        hi -= (hi - anchor) % step
+    if lo > hi:
+        return None
+    return Fact(lo, hi, 0 if lo == hi else step)
+
+
+def leq(a: Fact, b: Fact) -> bool:
+    """Whether everything a allows, b allows too."""
+    if a is b:
+        return True
+    if a.nan and not b.nan:
+        return False
+    if type(a.lo) is _ndarray or type(b.lo) is _ndarray:
+        if type(a.lo) is _ndarray and type(b.lo) is _ndarray and a.lo.ndim != b.lo.ndim:
+            a = summarised(a)
+        return bool(np.all(a.lo >= b.lo)) and bool(np.all(a.hi <= b.hi)) and b.step == 1
+    if not (a.lo >= b.lo and a.hi <= b.hi):
+        return False
+    if b.step == 1:
+        return True
+    if a.step == 1 and b.step != 1:
+        return a.lo == a.hi and b.step != 0 and (a.lo - b.lo) % b.step == 0
+    if b.step == 0:
+        return bool(a.lo == a.hi == b.lo)
+    return (a.step % b.step == 0) and (a.lo - b.lo) % b.step == 0
+
+
+def widen(old: Fact, new: Fact, info: DtypeInfo, thresholds: Sequence[int]) -> Fact:
+    """An upper bound of both that jumps an unstable bound to the next threshold or the dtype's end.
+
+    Any chain of widenings is finite: each bound moves at most once per threshold.
+    """
+    a, b = summarised(old), summarised(join(old, new))
+    if type(old.lo) is _ndarray and leq(new, old):
+        return old
+    if info.kind == "f":
+        lo = a.lo if b.lo >= a.lo else -math.inf
+        hi = a.hi if b.hi <= a.hi else math.inf
+        return Fact(lo, hi, 0 if lo == hi and not b.nan else 1, b.nan)
+    if not info.integral:
+        return TOP_FLOAT
+    lo, hi = a.lo, a.hi
+    if b.lo < lo:
+        lo = max((t for t in thresholds if t <= b.lo), default=info.min)
+        lo = max(lo, info.min)
+    if b.hi > hi:
+        hi = min((t for t in thresholds if t >= b.hi), default=info.max)
+        hi = min(hi, info.max)
+    if b.step > 1:
+        aligned = strided(lo, hi, b.step, b.lo)
+        if aligned is not None and aligned.lo <= b.lo and aligned.hi >= b.hi:
+            return aligned
+    return Fact(lo, hi, 0 if lo == hi else 1)
+
+
+def joined(facts: Iterable[Fact]) -> Fact:
+    """The join of at least one fact."""
+    result: Fact | None = None
+    for fact in facts:
+        result = fact if result is None else join(result, fact)
+    if result is None:
+        raise ValueError("the join of no facts")
+    return result

@@ -1,0 +1,89 @@
+"""Facts for every value that can reach an access: demand slice, forward run, refinement, loops."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+from redzone.access.site import Site, stays_inside
+from redzone.domains import Fact
+from redzone.engine.forward import Context, Runner
+from redzone.engine.program import Program, Step
+from redzone.engine.slice import Inventory, Slicer
+from redzone.frontend.compat import open_jaxpr
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Seen:
+    """One way an access was reached: the facts of its index columns, and the run it happened in."""
+
+    facts: list[Fact]
+    step: Step
+    context: Context
+    inside: bool
+
+
+@dataclasses.dataclass(slots=True)
+class Analysis:
+    """What the engine found out about one program."""
+
+    inventory: Inventory
+    program: Program
+    seen: dict[int, list[Seen]]
+    """By identity of the access's equation; an access never reached is absent."""
+    facts: dict[int, list[Fact]]
+    """By identity of the equation, one fact per result; only where everything was asked for."""
+    unmodelled: Counter[str]
+    timings: dict[str, float]
+    visits: int
+
+
+def inventory_of(closed: Any) -> Inventory:
+    """Every access and sub-program of a jaxpr."""
+    jaxpr, _ = open_jaxpr(closed)
+    inventory = Inventory()
+    inventory.walk(jaxpr, ())
+    return inventory
+
+
+def analyse(closed: Any, in_facts: Sequence[Fact], *, everything: bool = False, strict: bool = False) -> Analysis:
+    """Facts at every access of a closed jaxpr, given one fact per input.
+
+    `everything` asks for every equation's facts, not only those that reach an access; `strict` lets
+    a failing rule raise instead of standing for any value. Both are for tests.
+    """
+    jaxpr, consts = open_jaxpr(closed)
+    started = time.perf_counter()
+    inventory = inventory_of(closed)
+    walked = time.perf_counter()
+    slicer = Slicer(inventory, everything)
+    wanted = tuple(range(len(jaxpr.outvars))) if everything else ()
+    program = slicer.program(jaxpr, consts, wanted)
+    sliced = time.perf_counter()
+    runner, seen = run_forward(program, in_facts, slicer.unmodelled, strict)
+    done = time.perf_counter()
+    timings = {"walk": walked - started, "slice": sliced - walked, "facts": done - sliced}
+    return Analysis(inventory, program, seen, runner.facts, slicer.unmodelled, timings, runner.visits)
+
+
+def run_forward(
+    program: Program, in_facts: Sequence[Fact], failures: Counter[str], strict: bool = False
+) -> tuple[Runner, dict[int, list[Seen]]]:
+    """Run an already sliced program on facts for the jaxpr's inputs."""
+    seen: dict[int, list[Seen]] = {}
+
+    def observe(site: Site, facts: list[Fact], step: Step, context: Context) -> None:
+        try:
+            inside = stays_inside(site, facts)
+        except Exception as error:
+            if type(error).__name__ != "InconclusiveDimensionOperation":
+                raise
+            inside = False
+        seen.setdefault(id(site.eqn), []).append(Seen(facts, step, context, inside))
+
+    runner = Runner(observe, failures, strict)
+    runner.run(program, [in_facts[i] for i, _ in program.inputs], True)
+    return runner, seen

@@ -1,0 +1,228 @@
+"""The forward run: facts flow through a program, conditions narrow them, loops are brought to rest."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from redzone.access.site import Site, column_fact
+from redzone.domains import Fact, dtype_info, join, settle, summarised
+from redzone.engine.loops import run_scan, run_while
+from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
+from redzone.engine.refine import ALL, Infeasible, Refiner
+from redzone.frontend.compat import primitives
+from redzone.rules import RULES
+from redzone.rules.table import top_of
+
+_SELECT = RULES[primitives()["select_n_p"]]
+_HERE = ("here",)
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Context:
+    """One run of a program: its environment, and how the enclosing program came to run it."""
+
+    program: Program
+    env: list[Any]
+    parent: Context | None = None
+    step: Step | None = None
+    branch: int | None = None
+
+
+#: Called in the final pass for each access reached: the site, one fact per column, where it happened.
+Observer = Callable[[Site, list[Fact], Step, Context], None]
+
+
+class Runner:
+    """Runs programs; `observe` hears of each access once its operands' facts have come to rest."""
+
+    def __init__(self, observe: Observer, failures: Counter[str], strict: bool = False) -> None:
+        self.observe = observe
+        self.failures = failures
+        self.strict = strict
+        self.facts: dict[int, list[Fact]] = {}
+        self.visits = 0
+
+    def run(
+        self,
+        program: Program,
+        inputs: list[Fact],
+        record: bool,
+        parent: Context | None = None,
+        via: Step | None = None,
+        branch: int | None = None,
+    ) -> list[Any]:
+        """The environment after running a program on facts for its inputs."""
+        env = program.template.copy()
+        for (_, slot), fact in zip(program.inputs, inputs, strict=True):
+            env[slot] = fact
+        context = Context(program, env, parent, via, branch) if record else None
+        steps = program.steps
+        self.visits += len(steps)
+        for step in steps:
+            kind = step.kind
+            if kind == SIMPLE:
+                rule = step.rule
+                try:
+                    if rule is _SELECT:
+                        env[step.outs[0]] = self.select(program, env, step)
+                        continue
+                    result = rule.apply(step.eqn, *[env[i] for i in step.ins])  # type: ignore[union-attr]
+                except Exception as error:
+                    result = self.gave_up(step, error)
+                outs = step.outs
+                if len(outs) == 1:
+                    env[outs[0]] = result if type(result) is Fact else result[0]
+                else:
+                    for out, fact in zip(outs, result, strict=True):
+                        if out >= 0:
+                            env[out] = fact
+            elif kind == OBSERVE:
+                if context is not None:
+                    self.observe(step.site, column_facts(step, env), step, context)  # type: ignore[arg-type]
+            elif kind == COND:
+                self.cond(program, env, step, context)
+            elif kind == SCAN:
+                run_scan(self, env, step, context)
+            elif kind == CALL:
+                self.call(env, step, context)
+            else:
+                run_while(self, env, step, context)
+        if context is not None and program.watched:
+            self.watch(program, env)
+        return env
+
+    def gave_up(self, step: Step, error: Exception) -> Any:
+        """A rule that could not decide (a symbolic comparison) or failed: any value, and it is counted."""
+        if type(error).__name__ != "InconclusiveDimensionOperation":
+            if self.strict:
+                raise error
+            self.failures[step.eqn.primitive.name] += 1
+        return [top_of(v) for v in step.eqn.outvars]
+
+    def watch(self, program: Program, env: list[Any]) -> None:
+        for eqn, slots in program.watched:
+            facts = [env[s] for s in slots]
+            if any(f is None for f in facts):
+                continue
+            old = self.facts.get(id(eqn))
+            self.facts[id(eqn)] = facts if old is None else [join(a, b) for a, b in zip(old, facts, strict=True)]
+
+    # Selects
+
+    def select(self, program: Program, env: list[Any], step: Step) -> Fact:
+        which = env[step.ins[0]]
+        if which.step == 0 and type(which.lo) is int:
+            return env[step.ins[1 + min(max(which.lo, 0), len(step.ins) - 2)]]
+        eqn = step.eqn
+        if len(step.ins) != 3 or dtype_info(eqn.invars[0].aval.dtype).kind != "b":
+            return _SELECT.apply(eqn, which, *[env[i] for i in step.ins[1:]])
+        cases: list[Fact | None] = [env[step.ins[1]], env[step.ins[2]]]
+        kept = type(which.lo) is np.ndarray
+        if dtype_info(eqn.outvars[0].aval.dtype).kind != "b" and program.defs.get(step.ins[0]) is not None:
+            level = _HERE if eqn.invars[0].aval.shape else ALL
+            cases = [self.refined(program, env, step, k, level) for k in (0, 1)]
+        first, second = cases
+        if first is None or second is None:
+            return first or second or env[step.ins[1]]
+        if kept:
+            return _chosen(which, first, second)
+        return join(first, second)
+
+    def refined(self, program: Program, env: list[Any], step: Step, k: int, level: Any) -> Fact | None:
+        """What a select's case holds where it is taken; None where it never is."""
+        refiner = Refiner(program, env)
+        try:
+            refiner.assume(step.ins[0], k, level)
+            return refiner.value(step.ins[1 + k], level)
+        except Infeasible:
+            return None
+
+    # Branches and calls
+
+    def cond(self, program: Program, env: list[Any], step: Step, context: Context | None) -> None:
+        which = env[step.ins[0]]
+        last = len(step.bodies) - 1
+        lo, hi = min(max(which.lo, 0), last), min(max(which.hi, 0), last)
+        results: list[Fact | None] = [None] * len(step.outs)
+        for k in range(lo, hi + 1):
+            facts: list[Fact] | None
+            if lo == hi:
+                facts = [env[i] for i in step.ins]
+            else:
+                facts = self.inputs_of_branch(program, env, step, k, last)
+                if facts is None:
+                    continue
+            body = step.bodies[k]
+            inner = self.run(body, [facts[i] for i in step.extra[k]], context is not None, context, step, k)
+            for i, out in enumerate(step.outs):
+                if out >= 0:
+                    fact, old = inner[body.outs[i]], results[i]
+                    results[i] = fact if old is None else join(old, fact)
+        for i, out in enumerate(step.outs):
+            if out >= 0:
+                env[out] = results[i] if results[i] is not None else top_of(step.eqn.outvars[i])
+
+    def inputs_of_branch(self, program: Program, env: list[Any], step: Step, k: int, last: int) -> list[Fact] | None:
+        """What a branch's operands hold when it is taken; None where it never is."""
+        if program.defs.get(step.ins[0]) is None:
+            return [env[i] for i in step.ins]
+        which = env[step.ins[0]]
+        refiner = Refiner(program, env)
+        lo = k if k else min(which.lo, 0)
+        hi = k if k < last else max(which.hi, last)
+        try:
+            refiner.narrow(step.ins[0], Fact(lo, hi, 0 if lo == hi else 1), ALL)
+            return [refiner.value(i, ALL) for i in step.ins]
+        except Infeasible:
+            return None
+
+    def call(self, env: list[Any], step: Step, context: Context | None) -> None:
+        body = step.bodies[0]
+        inputs = [env[i] for i in step.ins]
+        key = tuple(f.key() for f in inputs)
+        done = body.memo.get(key)
+        if done is None or (context is not None and not done[1]):
+            inner = self.run(body, inputs, context is not None, context, step)
+            done = body.memo[key] = ([inner[s] if s >= 0 else None for s in body.outs], context is not None)
+        for out, fact in zip(step.outs, done[0], strict=True):
+            if out >= 0:
+                env[out] = fact
+
+
+def _chosen(which: Fact, first: Fact, second: Fact) -> Fact:
+    """A select whose condition is known at some positions."""
+    shapes = [f.lo.shape for f in (which, first, second) if type(f.lo) is np.ndarray]
+    try:
+        size = int(np.prod(np.broadcast_shapes(*shapes)))
+    except ValueError:
+        return join(summarised(first), summarised(second))
+    both = join(first, second)
+    if size > 4096 or any(type(f.lo) is not np.ndarray and type(f.lo) not in (int, float) for f in (first, second)):
+        return both
+    if dtype_info(np.asarray(both.lo).dtype).kind == "x":
+        return both
+    lo = np.where(which.hi == 0, first.lo, np.where(which.lo == 1, second.lo, both.lo))
+    hi = np.where(which.hi == 0, first.hi, np.where(which.lo == 1, second.hi, both.hi))
+    if lo.dtype == object or hi.dtype == object:
+        return both
+    return settle(lo, hi, first.nan or second.nan)
+
+
+def column_facts(step: Step, env: list[Any]) -> list[Fact]:
+    """One fact per indexed dimension of an access."""
+    facts = [env[i] for i in step.ins]
+    if step.extra is None:
+        return facts
+    site = step.site
+    assert site is not None
+    return [
+        column_fact(column, fact, None if other < 0 else env[other])
+        for column, fact, other in zip(site.columns, facts, step.extra, strict=True)
+    ]
+
+

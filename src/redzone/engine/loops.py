@@ -1,0 +1,375 @@
+"""Loops: counters are exact, the rest is widened to thresholds of the program and narrowed again.
+
+A set of facts about the carries is inductive when the first values satisfy it and the body keeps it;
+only such a set is used. Any further run of the body from an inductive set yields facts that hold too,
+whether or not the rules are monotone: what a state can be is a first value or what the body makes of a state.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from redzone.domains import DtypeInfo, Fact, dtype_info, join, leq, meet, settle, summarised, top, widen
+from redzone.engine.program import SIMPLE, LoopShape, Program, Step
+from redzone.engine.refine import ALL, Infeasible, Refiner
+from redzone.frontend.compat import primitives
+from redzone.rules.table import SAME
+
+if TYPE_CHECKING:
+    from redzone.engine.forward import Context, Runner
+
+#: Rounds of plain joining before widening, and the most rounds before giving up on a carry.
+PATIENCE = 2
+ROUNDS = 24
+#: Rounds of narrowing after the facts have come to rest.
+NARROWING = 3
+
+_ADD, _SUB, _SELECT = (primitives()[n] for n in ("add_p", "sub_p", "select_n_p"))
+_CONVERT = primitives()["convert_element_type_p"]
+
+
+def thresholds_of(program: Program) -> tuple[int, ...]:
+    """Numbers at which a growing bound may come to rest: the program's constants and sizes, and their neighbours."""
+    if not program.thresholds:
+        found = {0, 1, -1}
+        for fact in program.template:
+            if fact is not None and fact.step == 0 and type(fact.lo) is int:
+                found |= {fact.lo - 1, fact.lo, fact.lo + 1}
+        for step in program.steps:
+            if step.site is not None:
+                for column in step.site.columns:
+                    if type(column.limit) is int:
+                        found |= {column.limit, column.limit + 1}
+            for body in step.bodies:
+                found.update(thresholds_of(body))
+        program.thresholds = tuple(sorted(found))
+    return program.thresholds
+
+
+def _near(facts: list[Fact], thresholds: tuple[int, ...]) -> tuple[int, ...]:
+    found = set(thresholds)
+    for fact in facts:
+        fact = summarised(fact)
+        for bound in (fact.lo, fact.hi):
+            if type(bound) is int and abs(bound) < 2**31 - 1:
+                found |= {bound - 1, bound, bound + 1}
+    return tuple(sorted(found))
+
+
+class _Carries:
+    """The carries of one loop that matter: first values, current facts, dtypes, and where the body keeps them."""
+
+    def __init__(self, body: Program, shape: LoopShape, inits: list[Fact], avals: list[Any]) -> None:
+        self.body = body
+        self.places = shape.carries
+        self.first = dict(zip(shape.carries, inits, strict=True))
+        self.now = dict(self.first)
+        self.info = {i: dtype_info(getattr(avals[i], "dtype", None)) for i in shape.carries}
+        self.dtype = {i: getattr(avals[i], "dtype", None) for i in shape.carries}
+        slots = {position - shape.consts: slot for position, slot in body.inputs}
+        self.slot = {i: slots.get(i, -1) for i in shape.carries}
+        self.moving = [i for i in shape.carries if body.outs[i] != self.slot[i]]
+
+    def out(self, env: list[Any], i: int) -> Fact:
+        fact: Fact = env[self.body.outs[i]]
+        return fact
+
+    def counter(self, i: int) -> int | None:
+        """The constant a carry grows by each time, if that is all that happens to it."""
+        step = self.body.defs.get(self.body.outs[i])
+        while step is not None and step.rule is SAME:
+            step = self.body.defs.get(step.ins[0])
+        if step is None or step.kind != SIMPLE or self.info[i].kind not in "iu":
+            return None
+        if step.eqn.primitive is _ADD and self.slot[i] in step.ins:
+            other = step.ins[1] if step.ins[0] == self.slot[i] else step.ins[0]
+            sign = 1
+        elif step.eqn.primitive is _SUB and step.ins[0] == self.slot[i]:
+            other, sign = step.ins[1], -1
+        else:
+            return None
+        fact = self.body.template[other]
+        return None if fact is None or fact.step != 0 or type(fact.lo) is not int else sign * fact.lo
+
+    def step_range(self, env: list[Any], i: int) -> tuple[int, int] | None:
+        """Bounds on how much a carry changes in one iteration."""
+        return self._change(env, i, self.body.outs[i], 12)
+
+    def _change(self, env: list[Any], i: int, slot: int, depth: int) -> tuple[int, int] | None:
+        if slot == self.slot[i]:
+            return (0, 0)
+        step = self.body.defs.get(slot)
+        if step is None or step.kind != SIMPLE or depth == 0:
+            return None
+        if step.rule is SAME:
+            return self._change(env, i, step.ins[0], depth - 1)
+        primitive = step.eqn.primitive
+        if primitive is _ADD or primitive is _SUB:
+            pairs = ((0, 1), (1, 0)) if primitive is _ADD else ((0, 1),)
+            for mine, other in pairs:
+                change = self._change(env, i, step.ins[mine], depth - 1)
+                if change is not None:
+                    by = summarised(env[step.ins[other]])
+                    lo, hi = (by.lo, by.hi) if primitive is _ADD else (-by.hi, -by.lo)
+                    return (change[0] + lo, change[1] + hi)
+            return None
+        if primitive is _SELECT:
+            changes = [self._change(env, i, s, depth - 1) for s in step.ins[1:]]
+            if any(c is None for c in changes):
+                return None
+            return (min(c[0] for c in changes if c), max(c[1] for c in changes if c))
+        if primitive is _CONVERT and step.eqn.invars[0].aval.dtype == step.eqn.outvars[0].aval.dtype:
+            return self._change(env, i, step.ins[0], depth - 1)
+        return None
+
+
+def _after(fact: Fact, lo: int, hi: int, info: DtypeInfo, by: int) -> Fact | None:
+    """A first value that has moved by something in [lo, hi], a multiple of `by`; None where it could overflow."""
+    if type(fact.lo) is np.ndarray:
+        new = settle(fact.lo + lo, fact.hi + hi)
+        outside = bool(np.min(new.lo) < info.min or np.max(new.hi) > info.max)
+        return None if outside else new
+    low, high = fact.lo + lo, fact.hi + hi
+    if low < info.min or high > info.max:
+        return None
+    if fact.step == 1:
+        return Fact(low, high, 0 if low == high else 1)
+    step = by if fact.step == 0 else _gcd(fact.step, by)
+    return Fact(low, high, 0 if low == high else max(step, 1))
+
+
+def _gcd(a: int, b: int) -> int:
+    while b:
+        a, b = b, a % b
+    return abs(a)
+
+
+def run_scan(runner: Runner, env: list[Any], step: Step, context: Context | None) -> None:
+    """A scan: its length is known, so counters are exact and steady growth is bounded."""
+    body, shape = step.bodies[0], step.extra
+    length = shape.length
+    if type(length) is int and length == 0:
+        for i, out in enumerate(step.outs):
+            if out >= 0:
+                place = shape.carries.index(i) if i in shape.carries else -1
+                env[out] = env[shape.inits[place]] if place >= 0 else top(step.eqn.outvars[i].aval.dtype)
+        return
+    inputs = [
+        _row(env[s]) if position >= shape.consts + shape.carry_count else env[s]
+        for (position, _), s in zip(body.inputs, step.ins, strict=True)
+    ]
+    inits = [env[s] for s in shape.inits]
+    key = ("scan", length, tuple(f.key() for f in inputs), tuple(f.key() for f in inits))
+    known = body.memo.get(key)
+    avals = [v.aval for v in step.eqn.outvars[: shape.carry_count]]
+
+    def feed(now: dict[int, Fact]) -> list[Fact]:
+        return [now.get(position - shape.consts, fact) for (position, _), fact in zip(body.inputs, inputs, strict=True)]
+
+    if known is None:
+        carries = _Carries(body, shape, inits, avals)
+        trips = length if type(length) is int else None
+        exact = _count(carries, trips)
+        _rest(
+            carries,
+            [i for i in carries.moving if i not in exact],
+            lambda: runner.run(body, feed(carries.now), False),
+            _near(inputs + inits, thresholds_of(body)),
+            trips,
+        )
+        known = body.memo[key] = (carries.now, exact)
+    now, exact = known
+    inner = runner.run(body, feed(now), context is not None, context, step)
+    for i, out in enumerate(step.outs):
+        if out < 0:
+            continue
+        if i in exact:
+            env[out] = exact[i]
+        elif i < shape.carry_count:
+            last: Fact = inner[body.outs[i]]
+            env[out] = last if type(length) is int else join(last, env[shape.inits[shape.carries.index(i)]])
+        else:
+            env[out] = _stacked(inner[body.outs[i]])
+
+
+def _count(carries: _Carries, trips: int | None) -> dict[int, Fact]:
+    """Set the facts of pure counters in the body; their values after the last iteration."""
+    final: dict[int, Fact] = {}
+    if trips is None:
+        return final
+    for i in carries.moving:
+        by = carries.counter(i)
+        if by is None:
+            continue
+        total = by * (trips - 1)
+        inside = _after(carries.first[i], min(0, total), max(0, total), carries.info[i], by)
+        after = _after(carries.first[i], by * trips, by * trips, carries.info[i], 0)
+        if inside is not None and after is not None:
+            carries.now[i] = inside
+            final[i] = after
+    return final
+
+
+def _rest(carries: _Carries, moving: list[int], run: Any, thresholds: tuple[int, ...], trips: int | None) -> Any:
+    """Bring the moving carries to an inductive set of facts; returns the body's last environment."""
+    env = run()
+    if not moving:
+        return env
+    for count in range(ROUNDS + 1):
+        fresh = {i: join(carries.first[i], carries.out(env, i)) for i in moving}
+        open_ = [i for i in moving if not leq(fresh[i], carries.now[i])]
+        if not open_:
+            break
+        for i in open_:
+            if count >= ROUNDS:
+                carries.now[i] = top(carries.dtype[i])
+            elif count < PATIENCE or (trips is not None and trips <= PATIENCE + 2 and count < trips):
+                carries.now[i] = join(carries.now[i], fresh[i])
+            else:
+                carries.now[i] = widen(carries.now[i], fresh[i], carries.info[i], thresholds)
+        env = run()
+    else:
+        for i in moving:
+            carries.now[i] = top(carries.dtype[i])
+        env = run()
+    if trips is not None and _bounded_growth(carries, moving, env, trips):
+        env = run()
+    for _ in range(NARROWING):
+        changed = False
+        for i in moving:
+            fresh_fact = join(carries.first[i], carries.out(env, i))
+            if not leq(carries.now[i], fresh_fact):
+                narrowed = _within(carries.now[i], fresh_fact)
+                changed = changed or narrowed is not carries.now[i]
+                carries.now[i] = narrowed
+        if not changed:
+            break
+        env = run()
+    return env
+
+
+def _within(old: Fact, new: Fact) -> Fact:
+    """Two facts that both hold, as one."""
+    if type(old.lo) is np.ndarray and type(new.lo) is np.ndarray and old.lo.ndim != new.lo.ndim:
+        return old
+    return meet(old, new) or old
+
+
+def _bounded_growth(carries: _Carries, moving: list[int], env: Any, trips: int) -> bool:
+    """A carry that changes by something in [a, b] each time is, after t times, within t·[a, b] of its start."""
+    helped = False
+    for i in moving:
+        if carries.info[i].kind not in "iu":
+            continue
+        change = carries.step_range(env, i)
+        if change is None:
+            continue
+        lo, hi = min(0, change[0]) * (trips - 1), max(0, change[1]) * (trips - 1)
+        # The value after the last iteration must fit too: then no addition in any iteration wraps.
+        spill = _after(carries.first[i], min(0, change[0]) * trips, max(0, change[1]) * trips, carries.info[i], 1)
+        bound = _after(carries.first[i], lo, hi, carries.info[i], 1)
+        if spill is None or bound is None:
+            continue
+        narrowed = _within(carries.now[i], bound)
+        if not leq(carries.now[i], narrowed):
+            carries.now[i] = narrowed
+            helped = True
+    return helped
+
+
+def run_while(runner: Runner, env: list[Any], step: Step, context: Context | None) -> None:
+    """A while: the condition holds in the body and fails after it."""
+    (body, test), shape = step.bodies, step.extra
+    count = len(body.inputs)
+    inputs = [env[s] for s in step.ins[:count]]
+    asked = [env[s] for s in step.ins[count:]]
+    inits = [env[s] for s in shape.inits]
+    nt, nb = shape.cond_consts, shape.consts
+    key = ("while", tuple(f.key() for f in inputs), tuple(f.key() for f in asked), tuple(f.key() for f in inits))
+    avals = [v.aval for v in step.eqn.outvars]
+
+    def tested(now: dict[int, Fact], record: bool) -> list[Any]:
+        facts = [now.get(p - nt, fact) if p >= nt else fact for (p, _), fact in zip(test.inputs, asked, strict=True)]
+        return runner.run(test, facts, record, context, step, -1)
+
+    def when(now: dict[int, Fact], checked: list[Any], truth: int) -> dict[int, Fact] | None:
+        """The carries when the condition comes out so; None where it can't."""
+        refiner = Refiner(test, checked)
+        held = dict(now)
+        try:
+            refiner.assume(test.outs[0], truth, ALL)
+            for p, slot in test.inputs:
+                if p >= nt:
+                    held[p - nt] = refiner.value(slot, ALL)
+        except Infeasible:
+            return None
+        return held
+
+    def feed(now: dict[int, Fact]) -> list[Fact]:
+        return [now.get(p - nb, fact) if p >= nb else fact for (p, _), fact in zip(body.inputs, inputs, strict=True)]
+
+    known = body.memo.get(key)
+    if known is None:
+        carries = _Carries(body, shape, inits, avals)
+        enters = when(carries.now, tested(carries.now, False), 1) is not None
+        if enters:
+
+            def run() -> list[Any]:
+                held = when(carries.now, tested(carries.now, False), 1)
+                return runner.run(body, feed(held if held is not None else carries.now), False)
+
+            thresholds = _near(inputs + asked + inits, thresholds_of(body) + thresholds_of(test))
+            last = _rest(carries, carries.moving, run, thresholds, None)
+            trips = _trips(carries, when(carries.now, tested(carries.now, False), 1))
+            if trips is not None and _bounded_growth(carries, carries.moving, last, trips + 1):
+                run()
+        known = body.memo[key] = (carries.now, enters)
+    now, enters = known
+    checked = tested(now, context is not None)
+    if enters and context is not None:
+        held = when(now, checked, 1)
+        if held is not None:
+            runner.run(body, feed(held), True, context, step, 0)
+    left = when(now, checked, 0) or now
+    for i, out in enumerate(step.outs):
+        if out >= 0:
+            env[out] = left[i]
+
+
+def _trips(carries: _Carries, held: dict[int, Fact] | None) -> int | None:
+    """How often the body can run at most, from a counter that its condition bounds."""
+    if held is None:
+        return 0
+    best: int | None = None
+    for i in carries.moving:
+        by = carries.counter(i)
+        if not by:
+            continue
+        first, inside = summarised(carries.first[i]), summarised(held[i])
+        if type(first.lo) is not int or type(inside.hi) is not int:
+            continue
+        info = carries.info[i]
+        far = inside.hi - first.lo if by > 0 else first.hi - inside.lo
+        end = inside.hi + by if by > 0 else inside.lo + by
+        if info.min <= end <= info.max and far >= 0:
+            count = far // abs(by) + 1
+            best = count if best is None else min(best, count)
+    return best
+
+
+def _row(fact: Fact) -> Fact:
+    """One element along the leading dimension."""
+    if type(fact.lo) is not np.ndarray:
+        return fact
+    lo, hi = fact.lo.min(axis=0), fact.hi.max(axis=0)
+    if lo.ndim == 0:
+        return settle(lo.item(), hi.item(), fact.nan)
+    return settle(lo, hi, fact.nan)
+
+
+def _stacked(fact: Fact) -> Fact:
+    if type(fact.lo) is not np.ndarray:
+        return fact
+    return settle(fact.lo[None], fact.hi[None], fact.nan)

@@ -1,0 +1,69 @@
+"""A sliced program: only the equations whose values reach an index, a mask or a branch around an access.
+
+Variables become slots of one flat list; small and once-called sub-programs are inlined, so that a
+condition in one function refines a value in another. Loops and branches keep programs of their own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from redzone.access.site import Site
+from redzone.domains import Fact
+from redzone.rules import Rule
+
+SIMPLE, OBSERVE, COND, SCAN, WHILE, CALL = range(6)
+
+
+class Step:
+    """One equation to analyse: the slots it reads and writes."""
+
+    __slots__ = ("bodies", "eqn", "extra", "ins", "kind", "outs", "rule", "site")
+
+    def __init__(self, kind: int, eqn: Any, ins: tuple[int, ...], outs: tuple[int, ...]) -> None:
+        self.kind = kind
+        self.eqn = eqn
+        self.ins = ins
+        self.outs = outs
+        """One slot per result, -1 where nobody asked."""
+        self.rule: Rule | None = None
+        self.site: Site | None = None
+        self.bodies: tuple[Program, ...] = ()
+        self.extra: Any = None
+
+
+class Program:
+    """Steps in execution order over a flat list of slots."""
+
+    __slots__ = ("defs", "inputs", "jaxpr", "memo", "outs", "steps", "template", "thresholds", "watched")
+
+    def __init__(self, jaxpr: Any) -> None:
+        self.jaxpr = jaxpr
+        self.steps: list[Step] = []
+        self.template: list[Fact | None] = []
+        """The environment to start from: facts of constants, None elsewhere."""
+        self.inputs: list[tuple[int, int]] = []
+        """(position among the jaxpr's inputs, slot), for the inputs that matter."""
+        self.outs: list[int] = []
+        """One slot per result of the jaxpr, -1 where nobody asked."""
+        self.defs: dict[int, Step] = {}
+        self.thresholds: tuple[int, ...] = ()
+        self.memo: dict[Any, Any] = {}
+        self.watched: list[tuple[Any, list[int]]] = []
+
+
+@dataclasses.dataclass(slots=True)
+class LoopShape:
+    """How the inputs of a scan's or while's bodies map to the equation's operands."""
+
+    carries: tuple[int, ...]
+    """Which carries matter."""
+    length: Any = None
+    consts: int = 0
+    """How many of the body's inputs come before its carries."""
+    cond_consts: int = 0
+    """The same for a while's condition."""
+    carry_count: int = 0
+    inits: tuple[int, ...] = ()
+    """The slots of the carries' first values."""

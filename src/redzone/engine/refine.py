@@ -1,0 +1,475 @@
+"""Refinement: what a condition known to hold says about the values it was made from, and back.
+
+A condition narrows its operands backward through the equations that made them; then the value asked
+for is computed again, forward, from what changed. For a condition on arrays the knowledge holds at
+the positions where the condition does: it passes through elementwise equations, and through a
+rearrangement only together with its level, the rearrangements already passed. `ALL` is the level of
+scalars and of conditions known to hold everywhere; there any equation may be recomputed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from redzone.domains import Fact, dtype_info, meet, summarised
+from redzone.domains.fact import strided
+from redzone.engine.idioms import FLOOR_DIVIDE
+from redzone.engine.program import SIMPLE, Program, Step
+from redzone.frontend.compat import primitives
+from redzone.rules.table import SAME
+
+#: How many equations one refinement may look at.
+BUDGET = 60
+#: How many equations deep a value is recomputed.
+DEPTH = 14
+
+ALL = ("all",)
+
+
+class Infeasible(Exception):
+    """The assumed condition cannot hold."""
+
+
+def _table(**names: str) -> dict[Any, str]:
+    known = primitives()
+    return {known[name + "_p"]: kind for name, kind in names.items() if name + "_p" in known}
+
+
+_KIND = _table(
+    lt="lt", le="le", gt="gt", ge="ge", eq="eq", ne="ne",
+    add="add", sub="sub", mul="mul", neg="neg", div="div", max="max", min="min", clamp="clamp", sign="sign", abs="abs",
+    convert_element_type="convert", select_n="select", rem="rem",
+    broadcast_in_dim="move", reshape="move", squeeze="move", transpose="move", rev="move", slice="move",
+    reduce_and="every", reduce_or="some", reduce_max="most", reduce_min="least", copy="same", stop_gradient="same",
+    sharding_constraint="same", pvary="same", shift_right_arithmetic="shift", shift_right_logical="shift",
+)
+_KIND.update({primitives()[n + "_p"]: n for n in ("and", "or", "not")})
+_FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+_NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
+
+
+class Refiner:
+    """Knowledge gained from assumed conditions, over one program and its current environment."""
+
+    __slots__ = ("budget", "defs", "env", "known", "recomputed")
+
+    def __init__(self, program: Program, env: list[Any]) -> None:
+        self.defs = program.defs
+        self.env = env
+        self.known: dict[tuple[int, Any], Fact] = {}
+        self.recomputed: dict[tuple[int, Any], Fact] = {}
+        self.budget = BUDGET
+
+    # Reading
+
+    def level_of(self, step: Step, position: int, level: Any) -> Any:
+        """The level at which an elementwise step's operand is known, or None if positions differ."""
+        if level is ALL:
+            return ALL
+        shape = getattr(step.eqn.invars[position].aval, "shape", ())
+        if not shape:
+            return ALL
+        return level if shape == step.eqn.outvars[0].aval.shape else None
+
+    def current(self, slot: int, level: Any) -> Fact:
+        known = self.known.get((slot, level))
+        return known if known is not None else self.env[slot]
+
+    def operand(self, step: Step, position: int, level: Any) -> Fact:
+        inner = self.level_of(step, position, level)
+        slot = step.ins[position]
+        return self.env[slot] if inner is None else self.current(slot, inner)
+
+    # Assuming
+
+    def assume(self, slot: int, truth: int, level: Any) -> None:
+        """Use that a bool (or the branch number it was converted to) has this value."""
+        self.narrow(slot, Fact(truth, truth, 0), level)
+
+    def compare(self, step: Step, relation: str, level: Any) -> None:
+        if dtype_info(step.eqn.invars[0].aval.dtype).kind not in "biu":
+            self.compare_floats(step, relation, level)
+            return
+        a, b = self.operand(step, 0, level), self.operand(step, 1, level)
+        apart = step.eqn.invars[0].aval.shape != step.eqn.invars[1].aval.shape
+        if apart:
+            a, b = summarised(a), summarised(b)
+        self.narrow_operand(step, 0, _satisfying(relation, a, b), level)
+        a = self.operand(step, 0, level)
+        self.narrow_operand(step, 1, _satisfying(_FLIPPED[relation], b, summarised(a) if apart else a), level)
+
+    def compare_floats(self, step: Step, relation: str, level: Any) -> None:
+        """A float comparison that holds excludes NaN, unless it is the negation of one that fails."""
+        if relation not in ("lt", "le", "gt", "ge", "eq"):
+            return
+        a, b = summarised(self.operand(step, 0, level)), summarised(self.operand(step, 1, level))
+        for position, x, y, r in ((0, a, b, relation), (1, b, a, _FLIPPED[relation])):
+            lo = y.lo if r in ("gt", "ge", "eq") else -math.inf
+            hi = y.hi if r in ("lt", "le", "eq") else math.inf
+            if r == "lt" and math.isfinite(hi):
+                hi = math.nextafter(hi, -math.inf)
+            if r == "gt" and math.isfinite(lo):
+                lo = math.nextafter(lo, math.inf)
+            self.narrow_operand(step, position, Fact(lo, hi), level)
+
+    def narrow_operand(self, step: Step, position: int, fact: Fact | None, level: Any) -> None:
+        inner = self.level_of(step, position, level)
+        if inner is not None and fact is not None:
+            self.narrow(step.ins[position], fact, inner)
+
+    def narrow(self, slot: int, fact: Fact, level: Any) -> None:
+        """Use that a value satisfies a fact, and what follows for the values it was made from."""
+        old = self.current(slot, level)
+        if old is None:
+            return
+        if type(fact.lo) is np.ndarray and type(old.lo) is np.ndarray and fact.lo.ndim != old.lo.ndim:
+            fact = summarised(fact)
+        new = meet(old, fact)
+        if new is None:
+            raise Infeasible
+        if new is old or _same(new, old):
+            return
+        self.known[slot, level] = new
+        step = self.defs.get(slot)
+        if step is None or step.kind != SIMPLE or self.budget <= 0:
+            return
+        self.budget -= 1
+        if fact.step == 0:
+            # At the positions considered it is this constant, also where elements are kept apart.
+            new = fact
+        kind = _KIND.get(step.eqn.primitive)
+        if kind is not None and step.outs[0] == slot and len(step.ins) == len(step.eqn.invars):
+            self.backward(step, kind, new, level)
+        elif step.rule is SAME:
+            self.narrow(step.ins[0], new, level)
+        elif step.rule is FLOOR_DIVIDE:
+            self._floor_divide(step, new, level)
+
+    def backward(self, step: Step, kind: str, fact: Fact, level: Any) -> None:
+        if kind in _FLIPPED:
+            if fact.step == 0:
+                if dtype_info(step.eqn.invars[0].aval.dtype).kind == "f" and not fact.lo:
+                    return
+                self.compare(step, kind if fact.lo else _NEGATED[kind], level)
+        elif kind == "same":
+            self.narrow(step.ins[0], fact, level)
+        elif kind == "move":
+            if level is ALL:
+                if step.eqn.primitive.name != "slice" and _nonempty(step.eqn.outvars[0].aval):
+                    self.narrow(step.ins[0], summarised(fact), ALL)
+            else:
+                self.narrow(step.ins[0], summarised(fact), self.behind(step, level))
+        else:
+            getattr(self, f"_{kind}")(step, fact, level)
+
+    def behind(self, step: Step, level: Any) -> Any:
+        """The level on the other side of a rearrangement."""
+        if not getattr(step.eqn.invars[0].aval, "shape", ()):
+            return ALL
+        params = step.eqn.params
+        signature = tuple(
+            params.get(k)
+            for k in ("shape", "broadcast_dimensions", "new_sizes", "dimensions", "permutation", "start_indices", "limit_indices", "strides")
+        )
+        return (*level, (step.eqn.primitive.name, step.eqn.invars[0].aval.shape, signature))
+
+    # Backward, one kind of equation each
+
+    def _not(self, step: Step, fact: Fact, level: Any) -> None:
+        if dtype_info(step.eqn.outvars[0].aval.dtype).kind == "b" and fact.step == 0:
+            self.narrow(step.ins[0], Fact(1 - fact.lo, 1 - fact.lo, 0), level)
+
+    def _and(self, step: Step, fact: Fact, level: Any) -> None:
+        self.connective(step, fact, level, decisive=1)
+
+    def _or(self, step: Step, fact: Fact, level: Any) -> None:
+        self.connective(step, fact, level, decisive=0)
+
+    def connective(self, step: Step, fact: Fact, level: Any, decisive: int) -> None:
+        if dtype_info(step.eqn.outvars[0].aval.dtype).kind != "b" or fact.step != 0:
+            return
+        if fact.lo == decisive:
+            for position in (0, 1):
+                self.narrow_operand(step, position, fact, level)
+            return
+        for position in (0, 1):
+            other = self.operand(step, 1 - position, level)
+            if other.step == 0 and other.lo == decisive:
+                self.narrow_operand(step, position, fact, level)
+
+    def _every(self, step: Step, fact: Fact, level: Any) -> None:
+        if level is ALL and fact.step == 0 and fact.lo == 1:
+            self.narrow(step.ins[0], fact, ALL)
+
+    def _some(self, step: Step, fact: Fact, level: Any) -> None:
+        if level is ALL and fact.step == 0 and fact.lo == 0:
+            self.narrow(step.ins[0], fact, ALL)
+
+    def _most(self, step: Step, fact: Fact, level: Any) -> None:
+        if level is ALL:
+            old = summarised(self.env[step.ins[0]])
+            self.narrow(step.ins[0], Fact(old.lo, summarised(fact).hi, 1, old.nan), ALL)
+
+    def _least(self, step: Step, fact: Fact, level: Any) -> None:
+        if level is ALL:
+            old = summarised(self.env[step.ins[0]])
+            self.narrow(step.ins[0], Fact(summarised(fact).lo, old.hi, 1, old.nan), ALL)
+
+    def _convert(self, step: Step, fact: Fact, level: Any) -> None:
+        source = dtype_info(step.eqn.invars[0].aval.dtype)
+        target = dtype_info(step.eqn.outvars[0].aval.dtype)
+        if not (source.integral and target.integral):
+            return
+        if target.kind == "b":
+            if fact.step == 0 and fact.lo == 0:
+                self.narrow(step.ins[0], Fact(0, 0, 0), level)
+            return
+        a = summarised(self.current(step.ins[0], level))
+        if a.lo >= target.min and a.hi <= target.max:
+            self.narrow(step.ins[0], fact, level)
+
+    def integral(self, step: Step) -> bool:
+        return dtype_info(step.eqn.outvars[0].aval.dtype).kind in "iu"
+
+    def pairwise(self, step: Step, level: Any) -> tuple[Fact, Fact]:
+        return summarised(self.operand(step, 0, level)), summarised(self.operand(step, 1, level))
+
+    def fits(self, step: Step, lo: Any, hi: Any) -> bool:
+        info = dtype_info(step.eqn.outvars[0].aval.dtype)
+        return bool(lo >= info.min and hi <= info.max)
+
+    def _add(self, step: Step, fact: Fact, level: Any) -> None:
+        if not self.integral(step):
+            return
+        a, b = self.pairwise(step, level)
+        fact = summarised(fact)
+        if self.fits(step, a.lo + b.lo, a.hi + b.hi):
+            self.narrow_operand(step, 0, _range(fact.lo - b.hi, fact.hi - b.lo), level)
+            self.narrow_operand(step, 1, _range(fact.lo - a.hi, fact.hi - a.lo), level)
+
+    def _sub(self, step: Step, fact: Fact, level: Any) -> None:
+        if not self.integral(step):
+            return
+        a, b = self.pairwise(step, level)
+        fact = summarised(fact)
+        if self.fits(step, a.lo - b.hi, a.hi - b.lo):
+            self.narrow_operand(step, 0, _range(fact.lo + b.lo, fact.hi + b.hi), level)
+            self.narrow_operand(step, 1, _range(a.lo - fact.hi, a.hi - fact.lo), level)
+
+    def _neg(self, step: Step, fact: Fact, level: Any) -> None:
+        a = summarised(self.operand(step, 0, level))
+        fact = summarised(fact)
+        if self.integral(step) and self.fits(step, -a.hi, -a.lo):
+            self.narrow_operand(step, 0, _range(-fact.hi, -fact.lo), level)
+
+    def _mul(self, step: Step, fact: Fact, level: Any) -> None:
+        if not self.integral(step):
+            return
+        fact = summarised(fact)
+        a, b = self.pairwise(step, level)
+        for position, x, k in ((0, a, b), (1, b, a)):
+            if k.step == 0 and type(k.lo) is int and k.lo > 0 and self.fits(step, x.lo * k.lo, x.hi * k.lo):
+                self.narrow_operand(step, position, _range(-(-fact.lo // k.lo), fact.hi // k.lo), level)
+
+    def _div(self, step: Step, fact: Fact, level: Any) -> None:
+        b = self.operand(step, 1, level)
+        if not self.integral(step) or b.step != 0 or b.lo <= 0:
+            return
+        fact = summarised(fact)
+        lo = fact.lo * b.lo if fact.lo > 0 else fact.lo * b.lo - (b.lo - 1)
+        hi = fact.hi * b.lo if fact.hi < 0 else fact.hi * b.lo + (b.lo - 1)
+        self.narrow_operand(step, 0, _range(lo, hi), level)
+
+    def _floor_divide(self, step: Step, fact: Fact, level: Any) -> None:
+        b, fact = self.operand(step, 1, level), summarised(fact)
+        if b.step == 0 and b.lo > 0:
+            self.narrow_operand(step, 0, _range(fact.lo * b.lo, fact.hi * b.lo + b.lo - 1), level)
+
+    def _rem(self, step: Step, fact: Fact, level: Any) -> None:
+        """A positive remainder needs a positive dividend, a negative one a negative dividend."""
+        if not self.integral(step):
+            return
+        fact = summarised(fact)
+        a = summarised(self.operand(step, 0, level))
+        if fact.lo > 0:
+            self.narrow_operand(step, 0, _range(max(fact.lo, a.lo), a.hi), level)
+        elif fact.hi < 0:
+            self.narrow_operand(step, 0, _range(a.lo, min(fact.hi, a.hi)), level)
+
+    def _shift(self, step: Step, fact: Fact, level: Any) -> None:
+        k, a = self.operand(step, 1, level), summarised(self.operand(step, 0, level))
+        info = dtype_info(step.eqn.outvars[0].aval.dtype)
+        if k.step == 0 and 0 <= k.lo < info.bits and a.lo >= 0 and self.integral(step):
+            fact = summarised(fact)
+            self.narrow_operand(step, 0, _range(fact.lo << k.lo, (fact.hi << k.lo) + (1 << k.lo) - 1), level)
+
+    def _max(self, step: Step, fact: Fact, level: Any) -> None:
+        self.extreme(step, fact, level, upper=True)
+
+    def _min(self, step: Step, fact: Fact, level: Any) -> None:
+        self.extreme(step, fact, level, upper=False)
+
+    def extreme(self, step: Step, fact: Fact, level: Any, upper: bool) -> None:
+        if not self.integral(step):
+            return
+        a, b = self.pairwise(step, level)
+        fact = summarised(fact)
+        for position, x, y in ((0, a, b), (1, b, a)):
+            if upper:
+                lo = fact.lo if y.hi < fact.lo else x.lo
+                self.narrow_operand(step, position, _range(lo, max(fact.hi, lo)), level)
+            else:
+                hi = fact.hi if y.lo > fact.hi else x.hi
+                self.narrow_operand(step, position, _range(min(fact.lo, hi), hi), level)
+
+    def _clamp(self, step: Step, fact: Fact, level: Any) -> None:
+        if not self.integral(step):
+            return
+        low, a, high = (summarised(self.operand(step, i, level)) for i in range(3))
+        fact = summarised(fact)
+        lo = fact.lo if fact.lo > low.hi else a.lo
+        hi = fact.hi if fact.hi < high.lo else a.hi
+        if lo <= hi:
+            self.narrow_operand(step, 1, _range(lo, hi), level)
+
+    def _sign(self, step: Step, fact: Fact, level: Any) -> None:
+        if self.integral(step):
+            fact, a = summarised(fact), summarised(self.operand(step, 0, level))
+            lo = 1 if fact.lo >= 1 else 0 if fact.lo == 0 else a.lo
+            hi = -1 if fact.hi <= -1 else 0 if fact.hi == 0 else a.hi
+            if lo > hi:
+                raise Infeasible
+            self.narrow_operand(step, 0, _range(lo, hi), level)
+
+    def _abs(self, step: Step, fact: Fact, level: Any) -> None:
+        a = summarised(self.operand(step, 0, level))
+        info = dtype_info(step.eqn.outvars[0].aval.dtype)
+        if self.integral(step) and a.lo > info.min:
+            hi = summarised(fact).hi
+            if hi < 0:
+                raise Infeasible
+            self.narrow_operand(step, 0, _range(-hi, hi), level)
+
+    def _select(self, step: Step, fact: Fact, level: Any) -> None:
+        """If only one case can give the value, that case was taken."""
+        inner = self.level_of(step, 0, level)
+        if inner is None or len(step.ins) != 3:
+            return
+        possible = [
+            k for k in (0, 1) if meet(summarised(self.operand(step, k + 1, level)), summarised(fact)) is not None
+        ]
+        if not possible:
+            raise Infeasible
+        which = self.current(step.ins[0], inner)
+        if len(possible) == 2 and which.step == 0:
+            possible = [which.lo]
+        if len(possible) == 1:
+            if dtype_info(step.eqn.invars[0].aval.dtype).kind == "b":
+                self.narrow(step.ins[0], Fact(possible[0], possible[0], 0), inner)
+            self.narrow_operand(step, possible[0] + 1, fact, level)
+
+    # Forward again
+
+    def value(self, slot: int, level: Any, depth: int = DEPTH) -> Fact:
+        """What a slot holds given everything assumed, recomputed where its operands changed."""
+        key = (slot, level)
+        done = self.recomputed.get(key)
+        if done is not None:
+            return done
+        known = self.known.get(key)
+        fact: Fact = known if known is not None else self.env[slot]
+        step = self.defs.get(slot)
+        if step is None or step.kind != SIMPLE or depth <= 0 or self.budget <= 0 or step.rule is None:
+            return fact
+        if fact.step == 0:
+            return fact
+        self.budget -= 1
+        rule = step.rule
+        facts, changed = [], False
+        for position, source in enumerate(step.ins):
+            inner: Any = None
+            if level is ALL:
+                inner = ALL
+            elif rule.pointwise or step.eqn.primitive.name == "select_n":
+                inner = self.level_of(step, position, level) if len(step.ins) == len(step.eqn.invars) else level
+            elif rule.moves and position == 0:
+                inner = self.behind(step, level)
+            before = self.env[source]
+            after = before if inner is None else self.value(source, inner, depth - 1)
+            changed = changed or after is not before
+            facts.append(after)
+        if changed:
+            result = rule.apply(step.eqn, *facts)
+            if type(result) is list:
+                result = result[step.outs.index(slot)]
+            narrowed = meet(fact, result) if _comparable(fact, result) else result
+            if narrowed is None:
+                raise Infeasible
+            fact = narrowed
+        self.recomputed[key] = fact
+        return fact
+
+
+def _comparable(a: Fact, b: Fact) -> bool:
+    return type(a.lo) is not np.ndarray or type(b.lo) is not np.ndarray or a.lo.ndim == b.lo.ndim
+
+
+def _range(lo: Any, hi: Any) -> Fact | None:
+    if type(lo) is int and type(hi) is int and lo > hi:
+        raise Infeasible
+    return Fact(lo, hi)
+
+
+def _same(a: Fact, b: Fact) -> bool:
+    if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
+        return a.key() == b.key() if type(a.lo) is type(b.lo) else False
+    return bool(a.lo == b.lo and a.hi == b.hi and a.step == b.step and a.nan == b.nan)
+
+
+def _nonempty(aval: Any) -> bool:
+    return all(type(n) is not int or n > 0 for n in aval.shape)
+
+
+def _satisfying(relation: str, a: Fact, b: Fact) -> Fact | None:
+    """What a can be when `a relation b` holds at every position considered."""
+    kept = type(b.lo) is np.ndarray
+    if kept and type(a.lo) is np.ndarray and a.lo.ndim != b.lo.ndim:
+        b = summarised(b)
+        kept = False
+    far = 2**62
+    if relation == "lt":
+        return Fact(np.full_like(b.lo, -far) if kept else _lowest(a), b.hi - 1)
+    if relation == "le":
+        return Fact(np.full_like(b.lo, -far) if kept else _lowest(a), b.hi)
+    if relation == "gt":
+        return Fact(b.lo + 1, np.full_like(b.lo, far) if kept else _highest(a))
+    if relation == "ge":
+        return Fact(b.lo, np.full_like(b.lo, far) if kept else _highest(a))
+    if relation == "eq":
+        return Fact(b.lo, b.hi, b.step) if not kept else b
+    if b.step == 0 and type(a.lo) is int and type(b.lo) is int:
+        return _excluding(a, b.lo)
+    return None
+
+
+def _lowest(a: Fact) -> Any:
+    return summarised(a).lo
+
+
+def _highest(a: Fact) -> Any:
+    return summarised(a).hi
+
+
+def _excluding(a: Fact, value: int) -> Fact | None:
+    stride = a.step if a.step > 1 else 1
+    lo, hi = a.lo, a.hi
+    if lo == value == hi:
+        raise Infeasible
+    if lo == value:
+        return strided(lo + stride, hi, stride, lo)
+    if hi == value:
+        return strided(lo, hi - stride, stride, lo)
+    return None

@@ -1,0 +1,501 @@
+"""Demand slicing: from a jaxpr to the program that decides its accesses, in one backward pass.
+
+Each equation is looked at once; behind a value nobody needs, or one that can be anything whatever
+its operands are, nothing is asked. Loops ask until the set of carries that matter is closed.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from redzone.access.site import Site
+from redzone.access.xla import ACCESSES
+from redzone.domains import Fact, constant, dtype_info, scalar, summarised, top
+from redzone.engine.idioms import idiom_of
+from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, LoopShape, Program, Step
+from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives
+from redzone.rules import RULES, Rule
+from redzone.rules.table import SAME, anything
+
+#: A sub-program up to this many equations is inlined even where it is called more than once.
+SMALL = 40
+
+_ANYTHING = Rule(anything, "none")
+
+
+def _calls() -> dict[Any, str]:
+    """Primitives that just run an inner jaxpr on their operands, and the parameter that holds it."""
+    known = primitives()
+    table = {
+        "jit_p": "jaxpr",
+        "pjit_p": "jaxpr",
+        "closed_call_p": "call_jaxpr",
+        "core_call_p": "call_jaxpr",
+        "call_p": "call_jaxpr",
+        "remat_p": "jaxpr",
+        "checkpoint_p": "jaxpr",
+        "custom_jvp_call_p": "call_jaxpr",
+        "custom_vjp_call_p": "call_jaxpr",
+        "custom_vjp_call_jaxpr_p": "fun_jaxpr",
+        "custom_lin_p": "jaxpr",
+        "run_state_p": "",
+        "shard_map_p": "jaxpr",
+        "xla_pmap_p": "call_jaxpr",
+    }
+    return {known[n]: key for n, key in table.items() if n in known and key}
+
+
+CALLS = _calls()
+COND_P = primitives()["cond_p"]
+SCAN_P = primitives()["scan_p"]
+WHILE_P = primitives()["while_p"]
+SHARD_MAP_P = primitives().get("shard_map_p")
+AXIS_INDEX_P = primitives().get("axis_index_p")
+_SPECIAL = {**dict.fromkeys(ACCESSES, 1), **dict.fromkeys(CALLS, 2), COND_P: 3, SCAN_P: 4, WHILE_P: 5}
+#: Primitives that hold no jaxpr with accesses of its own.
+_PLAIN = frozenset(RULES) - {primitives().get("linear_solve_p")}
+
+
+class Inventory:
+    """What a whole program contains: its accesses in order, and each sub-program's size and callers."""
+
+    def __init__(self) -> None:
+        self.sites: dict[int, Site] = {}
+        self.equations = 0
+        self.size: dict[int, int] = {}
+        self.touches: dict[int, bool] = {}
+        self.callers: Counter[int] = Counter()
+        self.keep: list[Any] = []
+        self.other: set[Any] = set()
+
+    def walk(self, jaxpr: Any, chain: tuple[Any, ...]) -> None:
+        """Visit every equation once, nested sub-programs in place; shared ones count at their first caller."""
+        key = id(jaxpr)
+        self.callers[key] += 1
+        if key in self.size:
+            return
+        self.keep.append(jaxpr)
+        self.size[key] = 0
+        eqns = jaxpr.eqns
+        total, touches = len(eqns), False
+        self.equations += total
+        for eqn in eqns:
+            primitive = eqn.primitive
+            special = _SPECIAL.get(primitive)
+            if special is None:
+                if primitive in _PLAIN or not _has_jaxpr(eqn.params):
+                    continue
+            elif special == 1:
+                touches = True
+                if id(eqn) not in self.sites:
+                    self.sites[id(eqn)] = ACCESSES[primitive](eqn, chain)
+                continue
+            for inner in inner_jaxprs(eqn.params):
+                inner, _ = open_jaxpr(inner)
+                self.walk(inner, (eqn, *chain))
+                total += self.size[id(inner)]
+                if self.touches[id(inner)]:
+                    touches = True
+                    if special is None:
+                        self.other.add(primitive)
+        self.size[key] = total
+        self.touches[key] = touches
+
+
+def _has_jaxpr(params: dict[str, Any]) -> bool:
+    return any(hasattr(v, "eqns") or hasattr(v, "jaxpr") or type(v) in (tuple, list) for v in params.values())
+
+
+class Frame:
+    """One jaxpr being sliced into a program: its variables' slots, and what its inputs are outside."""
+
+    __slots__ = ("bindings", "consts", "parent", "slots")
+
+    def __init__(self, parent: Frame | None, bindings: dict[Any, Any], consts: dict[Any, Any]) -> None:
+        self.parent = parent
+        self.bindings = bindings
+        self.consts = consts
+        self.slots: dict[Any, int] = {}
+
+
+class Slicer:
+    """Builds programs; one per check, sharing its work between callers of the same sub-program."""
+
+    def __init__(self, inventory: Inventory, everything: bool = False) -> None:
+        self.inventory = inventory
+        self.everything = everything
+        self.built: dict[Any, Program] = {}
+        self.axes: dict[Any, Any] = {}
+        self.unmodelled: Counter[str] = Counter()
+        self.constants: dict[int, tuple[Any, Fact]] = {}
+
+    def program(self, jaxpr: Any, consts: tuple[Any, ...], wanted: tuple[int, ...]) -> Program:
+        """The program that decides a jaxpr's accesses and the wanted results."""
+        key = (id(jaxpr), wanted, tuple(sorted(self.axes.items(), key=str)), tuple(map(id, consts)))
+        found = self.built.get(key)
+        if found is None:
+            found = self.built[key] = _Build(self, jaxpr, consts).slice(wanted)
+        return found
+
+    def constant(self, value: Any) -> Fact:
+        known = self.constants.get(id(value))
+        if known is None:
+            known = self.constants[id(value)] = (value, _constant_fact(value))
+        return known[1]
+
+
+def _constant_fact(value: Any) -> Fact:
+    if type(value) in (int, bool):
+        return scalar(int(value))
+    if type(value) is float:
+        return constant(np.float64(value))
+    dtype = getattr(value, "dtype", None)
+    if dtype is None or dtype_info(dtype).kind == "x":
+        return top(None)
+    return constant(value)
+
+
+class _Build:
+    """One backward pass over one jaxpr, with what it inlines."""
+
+    __slots__ = ("literals", "program", "root", "slicer", "steps", "tops")
+
+    def __init__(self, slicer: Slicer, jaxpr: Any, consts: tuple[Any, ...]) -> None:
+        self.slicer = slicer
+        self.program = Program(jaxpr)
+        self.root = Frame(None, {}, dict(zip(jaxpr.constvars, consts, strict=True)))
+        self.steps: list[Step] = []
+        self.literals: dict[Any, int] = {}
+        self.tops: dict[Any, int] = {}
+
+    def slice(self, wanted: tuple[int, ...]) -> Program:
+        program, jaxpr, frame = self.program, self.program.jaxpr, self.root
+        program.outs = [-1] * len(jaxpr.outvars)
+        for i in wanted:
+            program.outs[i] = self.slot(frame, jaxpr.outvars[i])
+        self.reverse(jaxpr, frame)
+        self.steps.reverse()
+        program.steps = self.steps
+        slots = frame.slots
+        program.inputs = [(i, slots[v]) for i, v in enumerate(jaxpr.invars) if v in slots]
+        for step in self.steps:
+            for out in step.outs:
+                if out >= 0:
+                    program.defs[out] = step
+        return program
+
+    # Slots
+
+    def new(self, fact: Fact | None = None) -> int:
+        template = self.program.template
+        template.append(fact)
+        return len(template) - 1
+
+    def slot(self, frame: Frame, atom: Any) -> int:
+        """Where an atom's fact is found; asking for it is what makes its equation part of the program."""
+        while True:
+            if type(atom) is Literal:
+                return self.literal(atom)
+            found = frame.slots.get(atom)
+            if found is not None:
+                return found
+            outer = frame.bindings.get(atom)
+            if outer is None:
+                break
+            if frame.parent is None:
+                raise AssertionError("a bound input without an outer frame")
+            frame, atom = frame.parent, outer
+        fact = self.slicer.constant(frame.consts[atom]) if atom in frame.consts else None
+        found = frame.slots[atom] = self.new(fact)
+        return found
+
+    def literal(self, atom: Any) -> int:
+        value = atom.val
+        if type(value) in (int, bool, float):
+            key = (type(value), value)
+            found = self.literals.get(key) if value == value else None
+            if found is None:
+                found = self.literals[key] = self.new(_constant_fact(value))
+            return found
+        return self.new(self.slicer.constant(value))
+
+    def unasked(self, atom: Any) -> int:
+        """A slot that says only what the atom's dtype says."""
+        dtype = getattr(atom.aval, "dtype", None)
+        found = self.tops.get(dtype)
+        if found is None:
+            found = self.tops[dtype] = self.new(top(dtype))
+        return found
+
+    # The backward pass
+
+    def reverse(self, jaxpr: Any, frame: Frame) -> None:
+        slots, everything = frame.slots, self.slicer.everything
+        special_of, other = _SPECIAL.get, self.slicer.inventory.other
+        for eqn in reversed(jaxpr.eqns):
+            special = special_of(eqn.primitive)
+            if everything:
+                for v in eqn.outvars:
+                    self.slot(frame, v)
+                self.program.watched.append((eqn, [slots[v] for v in eqn.outvars]))
+            if special is None:
+                for v in eqn.outvars:
+                    if v in slots:
+                        self.simple(eqn, frame)
+                        break
+                if eqn.primitive in other:
+                    self.foreign(eqn, frame)
+            elif special == 1:
+                self.access(eqn, frame)
+            elif special == 2:
+                self.call(eqn, frame)
+            elif special == 3:
+                self.cond(eqn, frame)
+            elif special == 4:
+                self.scan(eqn, frame)
+            else:
+                self.loop(eqn, frame)
+
+    def emit(self, kind: int, eqn: Any, ins: Any, outs: Any) -> Step:
+        step = Step(kind, eqn, tuple(ins), tuple(outs))
+        self.steps.append(step)
+        return step
+
+    def simple(self, eqn: Any, frame: Frame) -> None:
+        slots = frame.slots
+        rule = RULES.get(eqn.primitive)
+        if rule is None:
+            self.slicer.unmodelled[eqn.primitive.name] += 1
+            rule = _ANYTHING
+        if eqn.primitive is AXIS_INDEX_P:
+            self.axis_index(eqn, frame)
+            return
+        outs = [slots.get(v, -1) for v in eqn.outvars]
+        needs = rule.needs
+        if needs == "all":
+            if not rule.floats and not dtype_info(eqn.outvars[0].aval.dtype).integral:
+                rule, ins = _ANYTHING, [self.unasked(a) for a in eqn.invars]
+            else:
+                ins = [self.slot(frame, a) for a in eqn.invars]
+        elif needs == "none":
+            ins = [self.unasked(a) for a in eqn.invars]
+        elif needs == "given":
+            ins = [self.given(frame, a) for a in eqn.invars]
+        else:
+            ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
+        self.emit(SIMPLE, eqn, ins, outs).rule = rule
+
+    def given(self, frame: Frame, atom: Any) -> int:
+        """An integer is asked for; a float only where it is already part of the program."""
+        if type(atom) is Literal or dtype_info(getattr(atom.aval, "dtype", None)).integral:
+            return self.slot(frame, atom)
+        if self.slicer.everything or self.is_asked(frame, atom):
+            return self.slot(frame, atom)
+        return self.unasked(atom)
+
+    def is_asked(self, frame: Frame, atom: Any) -> bool:
+        at: Frame | None = frame
+        while at is not None:
+            if atom in at.slots or atom in at.consts:
+                return True
+            atom = at.bindings.get(atom)
+            if atom is None or type(atom) is Literal:
+                return atom is not None
+            at = at.parent
+        return False
+
+    def axis_index(self, eqn: Any, frame: Frame) -> None:
+        name = eqn.params["axis_name"]
+        size: Any = 1
+        for n in name if isinstance(name, tuple) else (name,):
+            known = self.slicer.axes.get(n)
+            size = None if known is None or size is None else size * known
+        fact = Fact(0, size - 1) if size is not None else top(eqn.outvars[0].aval.dtype)
+
+        def position(_: Any, *__: Fact) -> Fact:
+            return fact
+
+        self.emit(SIMPLE, eqn, (), [frame.slots.get(v, -1) for v in eqn.outvars]).rule = Rule(position, "none")
+
+    def access(self, eqn: Any, frame: Frame) -> None:
+        site = self.slicer.inventory.sites[id(eqn)]
+        slots = frame.slots
+        for v in eqn.outvars:
+            if v in slots:
+                self.simple(eqn, frame)
+                break
+        step = self.emit(
+            OBSERVE,
+            eqn,
+            [self.slot(frame, eqn.invars[c.operand]) for c in site.columns],
+            (),
+        )
+        step.extra = [
+            -1 if c.also is None else self.slot(frame, eqn.invars[c.also]) for c in site.columns
+        ] if any(c.also is not None or c.repeat != 1 for c in site.columns) else None
+        step.site = site
+
+    def asked(self, eqn: Any, frame: Frame) -> tuple[int, ...]:
+        slots = frame.slots
+        return tuple(i for i, v in enumerate(eqn.outvars) if v in slots)
+
+    def call(self, eqn: Any, frame: Frame) -> None:
+        inner, consts = open_jaxpr(eqn.params[CALLS[eqn.primitive]])
+        inventory = self.slicer.inventory
+        asked, touches = self.asked(eqn, frame), inventory.touches[id(inner)]
+        if not asked and not touches:
+            return
+        if len(inner.invars) != len(eqn.invars) or len(inner.outvars) != len(eqn.outvars):
+            self.foreign(eqn, frame)
+            if asked:
+                self.anything(eqn, frame)
+            return
+        if eqn.primitive is SHARD_MAP_P:
+            self.sharded(eqn, frame, inner, consts)
+            return
+        known = idiom_of(eqn, inner) if asked else None
+        if known is not None and not touches:
+            outs = [frame.slots.get(v, -1) for v in eqn.outvars]
+            if self.slicer.everything:
+                self.reverse(inner, self.inner_frame(eqn, frame, inner, consts))
+            self.emit(SIMPLE, eqn, [self.slot(frame, a) for a in eqn.invars], outs).rule = known
+            return
+        if inventory.size[id(inner)] <= SMALL or inventory.callers[id(inner)] == 1 or self.slicer.everything:
+            self.inline(eqn, frame, inner, consts)
+            return
+        body = self.slicer.program(inner, consts, asked)
+        step = self.emit(
+            CALL,
+            eqn,
+            [self.slot(frame, eqn.invars[i]) for i, _ in body.inputs],
+            [frame.slots.get(v, -1) for v in eqn.outvars],
+        )
+        step.bodies = (body,)
+
+    def inner_frame(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> Frame:
+        bindings = dict(zip(inner.invars, eqn.invars, strict=True))
+        return Frame(frame, bindings, dict(zip(inner.constvars, consts, strict=True)))
+
+    def inline(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> None:
+        within = self.inner_frame(eqn, frame, inner, consts)
+        for outer, v in zip(eqn.outvars, inner.outvars, strict=True):
+            slot = frame.slots.get(outer)
+            if slot is None:
+                continue
+            if type(v) is not Literal and v not in within.slots and v not in within.bindings and v not in within.consts:
+                within.slots[v] = slot
+            else:
+                self.emit(SIMPLE, eqn, (self.slot(within, v),), (slot,)).rule = SAME
+        self.reverse(inner, within)
+
+    def sharded(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> None:
+        """A shard_map: the same equations on each shard, so only what holds for whole arrays crosses."""
+        within = Frame(None, {}, dict(zip(inner.constvars, consts, strict=True)))
+        saved = dict(self.slicer.axes)
+        self.slicer.axes.update(dict(eqn.params["mesh"].shape))
+        for outer, v in zip(eqn.outvars, inner.outvars, strict=True):
+            slot = frame.slots.get(outer)
+            if slot is not None:
+                self.emit(SIMPLE, eqn, (self.slot(within, v),), (slot,)).rule = _SUMMARY
+        self.reverse(inner, within)
+        for v, atom in zip(inner.invars, eqn.invars, strict=True):
+            if v in within.slots:
+                self.emit(SIMPLE, eqn, (self.slot(frame, atom),), (within.slots[v],)).rule = _SUMMARY
+        self.slicer.axes = saved
+
+    def anything(self, eqn: Any, frame: Frame) -> None:
+        outs = [frame.slots.get(v, -1) for v in eqn.outvars]
+        self.emit(SIMPLE, eqn, [self.unasked(a) for a in eqn.invars], outs).rule = _ANYTHING
+
+    def foreign(self, eqn: Any, frame: Frame) -> None:
+        """An unmodelled primitive that runs a jaxpr of its own: its accesses are judged for any operands."""
+        for closed in inner_jaxprs(eqn.params):
+            inner, consts = open_jaxpr(closed)
+            if self.slicer.inventory.touches.get(id(inner)):
+                body = self.slicer.program(inner, consts, ())
+                step = self.emit(
+                    CALL, eqn, [self.unasked(inner.invars[i]) for i, _ in body.inputs], [-1] * len(inner.outvars)
+                )
+                step.bodies = (body,)
+
+    def cond(self, eqn: Any, frame: Frame) -> None:
+        branches = [open_jaxpr(b) for b in eqn.params["branches"]]
+        asked = self.asked(eqn, frame)
+        touches = self.slicer.inventory.touches
+        if not asked and not any(touches[id(j)] for j, _ in branches):
+            return
+        bodies = [self.slicer.program(j, c, asked) for j, c in branches]
+        used = sorted({i for body in bodies for i, _ in body.inputs})
+        place = {i: k + 1 for k, i in enumerate(used)}
+        step = self.emit(
+            COND,
+            eqn,
+            [self.slot(frame, eqn.invars[0]), *(self.slot(frame, eqn.invars[1 + i]) for i in used)],
+            [frame.slots.get(v, -1) for v in eqn.outvars],
+        )
+        step.bodies = tuple(bodies)
+        step.extra = [[place[i] for i, _ in body.inputs] for body in bodies]
+
+    def scan(self, eqn: Any, frame: Frame) -> None:
+        p = eqn.params
+        inner, consts = open_jaxpr(p["jaxpr"])
+        first, count = p["num_consts"], p["num_carry"]
+        asked = self.asked(eqn, frame)
+        if not asked and not self.slicer.inventory.touches[id(inner)]:
+            return
+        wanted = set(asked)
+        while True:
+            body = self.slicer.program(inner, consts, tuple(sorted(wanted)))
+            more = {i - first for i, _ in body.inputs if first <= i < first + count} - wanted
+            if not more:
+                break
+            wanted |= more
+        step = self.emit(
+            SCAN,
+            eqn,
+            [self.slot(frame, eqn.invars[i]) for i, _ in body.inputs],
+            [frame.slots.get(v, -1) for v in eqn.outvars],
+        )
+        step.bodies = (body,)
+        step.extra = LoopShape(
+            carries=tuple(sorted(i for i in wanted if i < count)),
+            length=p["length"],
+            consts=first,
+            carry_count=count,
+        )
+        # A carry whose final value is wanted but never read in the body still needs its first value.
+        step.extra.inits = tuple(self.slot(frame, eqn.invars[first + i]) for i in step.extra.carries)
+
+    def loop(self, eqn: Any, frame: Frame) -> None:
+        p = eqn.params
+        test, test_consts = open_jaxpr(p["cond_jaxpr"])
+        inner, consts = open_jaxpr(p["body_jaxpr"])
+        nt, nb = p["cond_nconsts"], p["body_nconsts"]
+        asked = self.asked(eqn, frame)
+        touches = self.slicer.inventory.touches
+        if not asked and not touches[id(inner)] and not touches[id(test)]:
+            return
+        condition = self.slicer.program(test, test_consts, (0,))
+        wanted = set(asked) | {i - nt for i, _ in condition.inputs if i >= nt}
+        while True:
+            body = self.slicer.program(inner, consts, tuple(sorted(wanted)))
+            more = {i - nb for i, _ in body.inputs if i >= nb} - wanted
+            if not more:
+                break
+            wanted |= more
+        ins = [self.slot(frame, eqn.invars[nt + i]) for i, _ in body.inputs]
+        ins += [self.slot(frame, eqn.invars[i if i < nt else i + nb]) for i, _ in condition.inputs]
+        step = self.emit(WHILE, eqn, ins, [frame.slots.get(v, -1) for v in eqn.outvars])
+        step.bodies = (body, condition)
+        step.extra = LoopShape(carries=tuple(sorted(wanted)), consts=nb, cond_consts=nt)
+        step.extra.inits = tuple(self.slot(frame, eqn.invars[nt + nb + i]) for i in step.extra.carries)
+
+
+def _summary(_: Any, fact: Fact) -> Fact:
+    return summarised(fact)
+
+
+_SUMMARY = Rule(_summary)

@@ -1,0 +1,1 @@
+"""A program comes in, a jaxpr goes on: targets, examples, tracing, source locations, configuration."""

@@ -1,0 +1,132 @@
+"""The one file that may import jax._src: every name redzone needs that JAX does not export.
+
+JAX 0.10 has a ClosedJaxpr; 0.11 merged it into Jaxpr, where `.jaxpr` is the thing itself.
+`self_test` is run once at first use and says which name moved when JAX changes under us.
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import jax
+from jax._src import core as _core
+from jax._src import source_info_util as _source_info
+
+Literal: Any = _core.Literal
+Var: Any = _core.Var
+Jaxpr: Any = _core.Jaxpr
+ClosedJaxpr: Any = getattr(_core, "ClosedJaxpr", _core.Jaxpr)
+DropVar: Any = getattr(_core, "DropVar", ())
+
+
+class JaxMoved(RuntimeError):
+    """A name or a layout of JAX that redzone relies on is not where it was."""
+
+
+def open_jaxpr(jaxpr: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The equations-bearing jaxpr and its constants, from a closed, merged or open jaxpr."""
+    inner = getattr(jaxpr, "jaxpr", jaxpr)
+    return inner, tuple(getattr(jaxpr, "consts", ()))
+
+
+def inner_jaxprs(params: dict[str, Any]) -> list[Any]:
+    """Every jaxpr held in an equation's parameters."""
+    return list(_core.jaxprs_in_params(params))
+
+
+def user_frames(source_info: Any) -> list[tuple[str, int, str]]:
+    """(file, line, function) of the frames outside JAX, innermost first."""
+    traceback = source_info.traceback
+    if traceback is None:
+        return []
+    return [(f.file_name, f.start_line, f.function_name) for f in _source_info.user_frames(traceback)]
+
+
+def all_frames(source_info: Any) -> list[tuple[str, int, str]]:
+    """(file, line, function) of every frame, JAX's own included, innermost first."""
+    traceback = source_info.traceback
+    if traceback is None:
+        return []
+    return [(f.file_name, f.line_num, f.function_name) for f in traceback.frames]
+
+
+@functools.cache
+def self_test() -> None:
+    """Trace one small function and look at everything redzone relies on."""
+    try:
+        closed = jax.make_jaxpr(lambda x, i: x[i])(
+            jax.ShapeDtypeStruct((4,), "float32"), jax.ShapeDtypeStruct((2,), "int32")
+        )
+        jaxpr, consts = open_jaxpr(closed)
+        eqn = jaxpr.eqns[-1]
+        if eqn.primitive.name != "gather":
+            raise JaxMoved("x[indices] is no longer lowered to a gather")
+        for name in ("dimension_numbers", "slice_sizes", "mode"):
+            if name not in eqn.params:
+                raise JaxMoved(f"gather has no parameter {name!r}")
+        if not any(isinstance(a, Literal) for e in jaxpr.eqns for a in e.invars):
+            raise JaxMoved("literals are no longer core.Literal")
+        if consts or not all(isinstance(v, Var) for v in jaxpr.invars):
+            raise JaxMoved("jaxpr.invars are no longer core.Var")
+        user_frames(eqn.source_info)
+        all_frames(eqn.source_info)
+    except JaxMoved as moved:
+        raise JaxMoved(_moved_message(str(moved))) from None
+    except (AttributeError, TypeError, ImportError, IndexError) as error:
+        raise JaxMoved(_moved_message(str(error))) from error
+
+
+def _moved_message(what: str) -> str:
+    return (
+        f"redzone does not know this JAX ({jax.__version__}): {what}. "
+        "Versions 0.10 to 0.12 are known to work; install one of them or a newer redzone."
+    )
+
+
+@functools.cache
+def primitives() -> dict[str, Any]:
+    """Every primitive JAX defines, by the name of its variable ("add_p"), public modules first."""
+    import importlib
+
+    names = (
+        "jax.lax",
+        "jax.extend.core.primitives",
+        "jax._src.lax.lax",
+        "jax._src.lax.slicing",
+        "jax._src.lax.parallel",
+        "jax._src.lax.linalg",
+        "jax._src.lax.windowed_reductions",
+        "jax._src.lax.convolution",
+        "jax._src.lax.fft",
+        "jax._src.lax.ann",
+        "jax._src.lax.special",
+        "jax._src.lax.control_flow.conditionals",
+        "jax._src.lax.control_flow.loops",
+        "jax._src.lax.control_flow.solves",
+        "jax._src.ad_util",
+        "jax._src.ad_checkpoint",
+        "jax._src.core",
+        "jax._src.custom_derivatives",
+        "jax._src.prng",
+        "jax._src.random",
+        "jax._src.pjit",
+        "jax._src.dispatch",
+        "jax._src.shard_map",
+        "jax._src.state.primitives",
+        "jax._src.state.discharge",
+        "jax._src.callback",
+        "jax._src.ffi",
+        "jax._src.export._export",
+        "jax._src.pallas.pallas_call",
+    )
+    found: dict[str, Any] = {}
+    for name in names:
+        try:
+            module = importlib.import_module(name)
+        except ImportError:
+            continue
+        for key, value in vars(module).items():
+            if key.endswith("_p") and isinstance(value, _core.Primitive):
+                found.setdefault(key, value)
+    return found

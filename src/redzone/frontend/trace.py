@@ -1,0 +1,225 @@
+"""A function and its arguments become a jaxpr, with a name and a contract for every input."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from redzone.domains import Fact, constant, dtype_info, settle, summarised, top
+from redzone.frontend.compat import open_jaxpr
+
+
+class CannotCheck(Exception):
+    """The function could not be checked; the message says why and what to do."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Spec:
+    """An argument's shape and dtype, and the range its values are promised to keep.
+
+    `min` and `max` are inclusive numbers, or arrays broadcastable to the shape; None leaves that side open.
+    """
+
+    shape: tuple[Any, ...]
+    dtype: Any
+    min: Any = None
+    max: Any = None
+
+    def __post_init__(self) -> None:
+        shape = (self.shape,) if isinstance(self.shape, int) else tuple(self.shape)
+        object.__setattr__(self, "shape", shape)
+        info = dtype_info(jax.dtypes.canonicalize_dtype(self.dtype) if not _extended(self.dtype) else self.dtype)
+        for name in ("min", "max"):
+            value = getattr(self, name)
+            if value is None:
+                continue
+            if info.kind == "x":
+                raise ValueError(f"Spec({self.dtype}) cannot have a {name}: its values are not ordered numbers")
+            array = np.asarray(value)
+            if info.integral and array.dtype.kind not in "iub":
+                raise ValueError(f"Spec({np.dtype(self.dtype)}, {name}={value!r}): the bound of an integer must be an integer")
+            try:
+                np.broadcast_shapes(array.shape, tuple(d if isinstance(d, int) else 1 for d in shape))
+            except ValueError:
+                raise ValueError(f"Spec: {name} of shape {array.shape} does not broadcast to {shape}") from None
+        if self.min is not None and self.max is not None and np.any(np.asarray(self.min) > np.asarray(self.max)):
+            raise ValueError(f"Spec: min={self.min} is above max={self.max}; no value satisfies that")
+
+
+def _extended(dtype: Any) -> bool:
+    try:
+        return bool(jax.dtypes.issubdtype(dtype, jax.dtypes.extended))
+    except TypeError:
+        return False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Input:
+    """One array the program takes: its name as the user would write it, and its contract."""
+
+    name: str
+    aval: Any
+    min: Any = None
+    max: Any = None
+
+    def fact(self) -> Fact:
+        """What the contract says of the values."""
+        widest = top(getattr(self.aval, "dtype", None))
+        if self.min is None and self.max is None:
+            return widest
+        lo = widest.lo if self.min is None else _bound(self.min)
+        hi = widest.hi if self.max is None else _bound(self.max)
+        rank = len(self.aval.shape)
+        lo, hi = _ranked(lo, rank), _ranked(hi, rank)
+        fact = settle(lo, hi, widest.nan) if type(lo) is type(hi) else _mixed(lo, hi, widest.nan)
+        if dtype_info(self.aval.dtype).integral:
+            # A promise beyond what the dtype holds says no more than the dtype does.
+            fact = summarised(fact) if fact.kept and not _within(fact, widest) else fact
+            if not fact.kept:
+                fact = Fact(max(fact.lo, widest.lo), min(fact.hi, widest.hi), fact.step, fact.nan)
+        return fact
+
+    @property
+    def open_below(self) -> bool:
+        return self.min is None
+
+    @property
+    def open_above(self) -> bool:
+        return self.max is None
+
+
+def _within(fact: Fact, widest: Fact) -> bool:
+    return bool(np.min(fact.lo) >= widest.lo and np.max(fact.hi) <= widest.hi)
+
+
+def _bound(value: Any) -> Any:
+    array = np.asarray(value)
+    if array.ndim == 0:
+        return array.item()
+    fact = constant(array)
+    return fact.lo if fact.kept else (fact.lo, fact.hi)
+
+
+def _ranked(bound: Any, rank: int) -> Any:
+    if type(bound) is np.ndarray:
+        return bound.reshape((1,) * (rank - bound.ndim) + bound.shape)
+    return bound
+
+
+def _mixed(lo: Any, hi: Any, nan: bool) -> Fact:
+    lowest = lo[0] if type(lo) is tuple else lo
+    highest = hi[1] if type(hi) is tuple else hi
+    if type(lowest) is np.ndarray or type(highest) is np.ndarray:
+        return Fact(np.min(lowest).item(), np.max(highest).item(), 1, nan)
+    return Fact(lowest, highest, 0 if lowest == highest and not nan else 1, nan)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Traced:
+    """A traced function: its closed jaxpr and one Input per input of it."""
+
+    name: str
+    jaxpr: Any
+    inputs: tuple[Input, ...]
+    seconds: float
+    function: Callable[..., Any] | None = None
+    unflatten: Callable[[list[Any]], tuple[tuple[Any, ...], dict[str, Any]]] | None = None
+    """From one concrete array per input to the (args, kwargs) to call the function with."""
+
+
+def _is_leaf(x: Any) -> bool:
+    return isinstance(x, Spec)
+
+
+def _is_array(x: Any) -> bool:
+    return isinstance(x, bool | int | float | complex | np.generic) or (hasattr(x, "shape") and hasattr(x, "dtype"))
+
+
+def _argument_names(fn: Callable[..., Any], count: int) -> list[str]:
+    """The parameters' names for positional arguments, as far as the signature tells."""
+    names: list[str] = []
+    try:
+        for p in inspect.signature(fn).parameters.values():
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD):
+                names.append(p.name)
+            elif p.kind is p.VAR_POSITIONAL:
+                names += [f"{p.name}[{i}]" for i in range(count - len(names))]
+    except (TypeError, ValueError):
+        pass
+    return names[:count] + [f"args[{i}]" for i in range(len(names), count)]
+
+
+def trace(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, name: str = "") -> Traced:
+    """Trace a function on arrays, ShapeDtypeStructs, Specs, or pytrees of them; anything else is passed as it is."""
+    if not callable(fn):
+        raise CannotCheck(f"{fn!r} is not a function; pass the function itself, not its result")
+    shown = name or getattr(fn, "__qualname__", None) or type(fn).__name__
+    names = _argument_names(fn, len(args))
+    leaves, tree = jax.tree_util.tree_flatten_with_path((args, kwargs), is_leaf=_is_leaf)
+    dynamic = [i for i, (_, leaf) in enumerate(leaves) if _is_leaf(leaf) or _is_array(leaf)]
+    held = {i: leaf for i, (_, leaf) in enumerate(leaves)}
+
+    def rebuild(values: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        filled = dict(held)
+        filled.update(zip(dynamic, values, strict=True))
+        rebuilt_args, rebuilt_kwargs = jax.tree_util.tree_unflatten(tree, [filled[i] for i in range(len(leaves))])
+        return rebuilt_args, rebuilt_kwargs
+
+    def flat(*values: Any) -> Any:
+        a, k = rebuild(values)
+        return fn(*a, **k)
+
+    abstract, inputs = [], []
+    for i in dynamic:
+        path, leaf = leaves[i]
+        label = _label(path, names)
+        if _is_leaf(leaf):
+            abstract.append(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype))
+        else:
+            abstract.append(leaf)
+        inputs.append((label, leaf))
+    started = time.perf_counter()
+    closed = _make_jaxpr(fn, flat, abstract, shown)
+    seconds = time.perf_counter() - started
+    jaxpr, _ = open_jaxpr(closed)
+    described = tuple(
+        Input(label, v.aval, getattr(leaf, "min", None) if _is_leaf(leaf) else None, leaf.max if _is_leaf(leaf) else None)
+        for (label, leaf), v in zip(inputs, jaxpr.invars, strict=True)
+    )
+    return Traced(shown, closed, described, seconds, fn, rebuild)
+
+
+def _label(path: tuple[Any, ...], names: list[str]) -> str:
+    first, second, *rest = path
+    if first.idx == 0:
+        return names[second.idx] + jax.tree_util.keystr(tuple(rest))
+    return str(second.key) + jax.tree_util.keystr(tuple(rest))
+
+
+_HINTS = (
+    ("TracerBoolConversionError", "an `if`, `while` or `and` depends on a traced value: use jax.lax.cond, jax.lax.while_loop or jnp.where"),
+    ("TracerIntegerConversionError", "a traced value is used where Python needs an int (a shape, a range, a list index): pass it as a plain argument of a closure or index with jnp"),
+    ("NonConcreteBooleanIndexError", "a boolean mask makes an array of unknown size: use jnp.where(mask, x, 0) or jnp.nonzero(mask, size=...)"),
+    ("TracerArrayConversionError", "a NumPy function was called on a traced value: use jax.numpy"),
+    ("ConcretizationTypeError", "a concrete value is needed where only shapes are known: make that argument static (close over it) or pass size=..."),
+    ("UnexpectedTracerError", "a traced value leaked out of its function through a global or an attribute"),
+)
+
+
+def _make_jaxpr(fn: Any, flat: Callable[..., Any], abstract: list[Any], shown: str) -> Any:
+    try:
+        return jax.make_jaxpr(flat)(*abstract)
+    except Exception as error:
+        kinds = {c.__name__ for c in type(error).__mro__}
+        hint = next((h for name, h in _HINTS if name in kinds), "")
+        if not hint and isinstance(error, TypeError) and "argument" in str(error):
+            hint = "the arguments given do not fit the function's signature"
+        first = "\n".join(str(error).strip().splitlines()[:6])
+        message = f"{shown} could not be traced: {type(error).__name__}: {first}"
+        raise CannotCheck(message + (f"\nfix: {hint}" if hint else "")) from error

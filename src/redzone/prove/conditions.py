@@ -1,0 +1,180 @@
+"""Conditions on inputs: proposed by walking back from an access, believed after a forward proof."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from redzone.domains import Fact, dtype_info, meet, settle, summarised
+from redzone.engine import Analysis, Seen, run_forward
+from redzone.engine.forward import Context, Runner
+from redzone.engine.program import COND, Step
+from redzone.frontend.trace import Input
+from redzone.prove.needs import FAR, Lost, Need, Walk
+from redzone.report.model import Condition
+
+
+@dataclasses.dataclass(slots=True)
+class Proposal:
+    """What the inputs would have to keep, and where the walk back got lost if it did."""
+
+    needs: dict[int, Need]
+    made: bool
+    lost: Lost | None
+
+    def key(self) -> Any:
+        return tuple(
+            (leaf, np.asarray(n.lo).tobytes(), np.asarray(n.hi).tobytes()) for leaf, n in sorted(self.needs.items())
+        )
+
+
+def propose(seen: Sequence[Seen], wrapping: bool = True) -> Proposal:
+    """Walk back from every way an access was reached that is not inside already."""
+    walk = Walk(_rerun, wrapping)
+    lost: Lost | None = None
+    for one in seen:
+        if one.inside:
+            continue
+        columns = one.step.site.columns  # type: ignore[union-attr]
+        needs: dict[int, list[tuple[int | None, int]]] = {}
+        for k, column in enumerate(columns):
+            needs.setdefault(one.step.ins[k], []).append((column.column, k))
+        for slot, parts in needs.items():
+            try:
+                walk.reach(one.context, slot, _need_of(parts, columns), None, -1)
+            except Lost as error:
+                lost = error
+            except Exception as error:
+                if type(error).__name__ not in ("InconclusiveDimensionOperation", "TypeError", "OverflowError"):
+                    raise
+                lost = Lost(None, str(error))
+    if any(n.empty() for n in walk.leaves.values()):
+        lost = lost or Lost(None, "no input satisfies it")
+    return Proposal(walk.leaves, walk.made, lost)
+
+
+def _need_of(parts: list[tuple[int | None, int]], columns: Any) -> Need:
+    if parts[0][0] is None:
+        column = columns[parts[0][1]]
+        limit = column.limit if column.repeat == 1 else column.limit // column.repeat
+        return Need(0, min(columns[k].limit for _, k in parts) if column.repeat == 1 else limit)
+    limits = [columns[k].limit for _, k in sorted(parts)]
+    if len(set(limits)) == 1 or not all(type(n) is int for n in limits):
+        return Need(0, min(limits))
+    return Need(np.zeros((1, len(limits)), np.int64), np.array([limits], np.int64))
+
+
+def _rerun(context: Context, step: Step, k: int) -> Context | None:
+    """The run of a branch or call, made again for a look inside."""
+    runner = Runner(lambda *_: None, Counter())
+    body = step.bodies[k]
+    if step.kind == COND:
+        which = context.env[step.ins[0]]
+        last = len(step.bodies) - 1
+        if not min(max(which.lo, 0), last) <= k <= min(max(which.hi, 0), last):
+            return None
+        facts = runner.inputs_of_branch(context.program, context.env, step, k, last)
+        if facts is None:
+            return None
+        inputs = [facts[i] for i in step.extra[k]]
+    else:
+        inputs = [context.env[i] for i in step.ins]
+    env = runner.run(body, inputs, False)
+    return Context(body, env, context, step, k)
+
+
+def narrowed(facts: Sequence[Fact], needs: dict[int, Need]) -> list[Fact] | None:
+    """The inputs' facts under a proposal; None where nothing is left."""
+    result = list(facts)
+    for leaf, need in needs.items():
+        fact = facts[leaf]
+        rank_arrays = np.ndim(need.lo) or np.ndim(need.hi)
+        lo, hi = (need.lo, need.hi) if rank_arrays else (need.lo, need.hi)
+        if rank_arrays:
+            base = summarised(fact)
+            if type(base.lo) is not int or abs(base.lo) > 2**31 or abs(base.hi) > 2**31:
+                need = need.uniform()
+                lo, hi = need.lo, need.hi
+            else:
+                lo, hi = np.maximum(lo, base.lo), np.minimum(hi, base.hi)
+        # A float that keeps a range is a number.
+        allowed = settle(lo, hi, False) if np.ndim(lo) or np.ndim(hi) else Fact(lo, hi)
+        new = meet(fact, allowed)
+        if new is None:
+            return None
+        result[leaf] = new
+    return result
+
+
+def proves(analysis: Analysis, facts: Sequence[Fact], sites: Sequence[int]) -> set[int]:
+    """Which of these accesses are proved inside by a forward run on these inputs."""
+    for program in _programs(analysis.program, set()):
+        program.memo.clear()
+    _, seen = run_forward(analysis.program, facts, Counter())
+    return {s for s in sites if all(one.inside for one in seen.get(s, ()))}
+
+
+def _programs(program: Any, done: set[int]) -> list[Any]:
+    if id(program) in done:
+        return []
+    done.add(id(program))
+    return [program] + [p for step in program.steps for body in step.bodies for p in _programs(body, done)]
+
+
+def as_conditions(needs: dict[int, Need], inputs: Sequence[Input]) -> tuple[Condition, ...]:
+    """Needs in the user's words; different parts of one argument get a condition each."""
+    found: list[Condition] = []
+    for leaf, need in sorted(needs.items()):
+        for where, lo, hi in _parts(need):
+            shown = _shown(inputs[leaf], leaf, where, lo, hi)
+            if shown is not None:
+                found.append(shown)
+    return tuple(found)
+
+
+def _parts(need: Need) -> list[tuple[str, Any, Any]]:
+    if np.ndim(need.lo) == 0 and np.ndim(need.hi) == 0:
+        return [("", need.lo, need.hi)]
+    lo, hi = np.broadcast_arrays(need.lo, need.hi)
+    varying = [d for d, n in enumerate(lo.shape) if n > 1]
+    if len(varying) != 1:
+        strongest = need.uniform()
+        return [("", strongest.lo, strongest.hi)] if not _mixed_free(lo, hi) else _elements(lo, hi)
+    axis = varying[0]
+    lines = [(int(a), int(b)) for a, b in zip(lo.ravel(), hi.ravel(), strict=True)]
+    runs: list[tuple[int, int, tuple[int, int]]] = []
+    for k, pair in enumerate(lines):
+        if runs and runs[-1][2] == pair:
+            runs[-1] = (runs[-1][0], k + 1, pair)
+        else:
+            runs.append((k, k + 1, pair))
+    colons = ", ".join(":" if d != axis else "{}" for d in range(lo.ndim))
+    return [
+        (f"[{colons}]".format(start if stop == start + 1 else f"{start}:{stop}"), low, high)
+        for start, stop, (low, high) in runs
+    ]
+
+
+def _mixed_free(lo: np.ndarray, hi: np.ndarray) -> bool:
+    free = (lo <= -FAR) & (hi >= FAR)
+    return bool(free.any() and not free.all())
+
+
+def _elements(lo: np.ndarray, hi: np.ndarray) -> list[tuple[str, Any, Any]]:
+    places = [p for p in np.ndindex(lo.shape) if not (lo[p] <= -FAR and hi[p] >= FAR)]
+    if len(places) > 16:
+        return [(" (some elements)", int(lo.max()), int(hi.min()))]
+    return [(f"[{', '.join(map(str, p))}]", int(lo[p]), int(hi[p])) for p in places]
+
+
+def _shown(source: Input, leaf: int, where: str, lo: Any, hi: Any) -> Condition | None:
+    info = dtype_info(source.aval.dtype)
+    low = None if lo <= -FAR or (info.integral and lo <= info.min) else lo
+    high = None if hi >= FAR or (info.integral and hi >= info.max) else hi
+    if low is None and high is None:
+        return None
+    return Condition(source.name, leaf, low, high, where)

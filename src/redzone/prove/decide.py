@@ -1,0 +1,211 @@
+"""The cascade of deciders: from what the engine saw at each access to its verdict and evidence."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from redzone.access.site import Site, column_of
+from redzone.domains import Fact
+from redzone.engine import Analysis, Seen
+from redzone.frontend.location import locate
+from redzone.frontend.trace import Traced
+from redzone.prove.blame import lost_at
+from redzone.prove.conditions import Proposal, as_conditions, narrowed, propose, proves
+from redzone.prove.declared import declared_by
+from redzone.prove.pattern import pattern_of
+from redzone.prove.witness import find_witness
+from redzone.prove.wraps import wraps_negatives
+from redzone.report.codes import CODES
+from redzone.report.model import Access, DimBounds, Verdict
+
+#: How many different sets of conditions are validated one by one.
+GROUPS = 12
+
+
+class Deciding:
+    """The verdicts of one analysed program."""
+
+    def __init__(self, traced: Traced, analysis: Analysis, facts: Sequence[Fact]) -> None:
+        self.traced = traced
+        self.analysis = analysis
+        self.facts = list(facts)
+        self.timings = {"conditions": 0.0, "witness": 0.0}
+
+    def accesses(self) -> tuple[Access, ...]:
+        """One access per site, in program order."""
+        result: dict[int, Access] = {}
+        open_sites: list[tuple[Site, list[Seen]]] = []
+        for key, site in self.analysis.inventory.sites.items():
+            seen = self.analysis.seen.get(key, [])
+            result[key] = self.first_look(site, seen)
+            if result[key].verdict is Verdict.UNKNOWN and not site.opaque:
+                open_sites.append((site, seen))
+        started = time.perf_counter()
+        proposals = {id(site.eqn): propose(seen, result[id(site.eqn)].fix != "wraps") for site, seen in open_sites}
+        proved = self.validated(proposals)
+        self.timings["conditions"] = time.perf_counter() - started
+        started = time.perf_counter()
+        for site, seen in open_sites:
+            key = id(site.eqn)
+            self.settle(result[key], site, seen, proposals[key], key in proved)
+        self.timings["witness"] = time.perf_counter() - started
+        return tuple(result.values())
+
+    def first_look(self, site: Site, seen: list[Seen]) -> Access:
+        """Safe, declared or opaque; anything else is still unknown."""
+        verdict, why = Verdict.UNKNOWN, ""
+        if site.opaque:
+            kernel = "Pallas" in site.opaque
+            access = self.access(site, seen, Verdict.UNKNOWN, "RZ401" if kernel else "RZ501", "opaque")
+            access.message = f"{site.opaque}: the memory it touches cannot be seen here"
+            return access
+        if not seen:
+            return self.access(site, seen, Verdict.SAFE, "", "unreachable")
+        if _is_empty(site) or all(one.inside for one in seen):
+            return self.access(site, seen, Verdict.SAFE, "", "empty" if _is_empty(site) else "bounds")
+        why = declared_by(site)
+        if why and not (site.effect == "write" and site.mode == "drop" and _may_wrap(seen) and "documented" not in why):
+            verdict = Verdict.DECLARED
+            access = self.access(site, seen, verdict, "", why)
+            access.message = f"may leave the array, and the program says what happens then: {why}"
+            return access
+        access = self.access(site, seen, Verdict.UNKNOWN, "", "")
+        if why:
+            access.fix = "wraps"
+        return access
+
+    def access(self, site: Site, seen: list[Seen], verdict: Verdict, rule: str, decided_by: str) -> Access:
+        last = seen[-1] if seen else None
+        return Access(
+            eqn=site.eqn,
+            primitive=site.primitive,
+            effect=site.effect,
+            mode=site.mode,
+            shape=tuple(getattr(site.buffer, "shape", ())),
+            dtype=getattr(site.buffer, "dtype", None),
+            verdict=verdict,
+            rule=rule,
+            message="",
+            bounds=_bounds(site, seen),
+            decided_by=decided_by,
+            _location=lambda: locate((site.eqn, *site.chain)),
+            _pattern=lambda: pattern_of(
+                site, last.facts if last else None, last.step if last else None, last.context if last else None
+            ),
+        )
+
+    def validated(self, proposals: dict[int, Proposal]) -> set[int]:
+        """The sites whose own conditions, and nothing else, prove them inside."""
+        groups: dict[Any, list[int]] = {}
+        for key, proposal in proposals.items():
+            if proposal.needs and proposal.lost is None:
+                groups.setdefault(proposal.key(), []).append(key)
+        proved: set[int] = set()
+        for count, sites in enumerate(groups.values()):
+            if count >= GROUPS:
+                break
+            facts = narrowed(self.facts, proposals[sites[0]].needs)
+            if facts is not None:
+                proved |= proves(self.analysis, facts, sites)
+        return proved
+
+    def settle(self, access: Access, site: Site, seen: list[Seen], proposal: Proposal, proved: bool) -> None:
+        """unsafe if an input the contract allows really leaves the array, requires if a condition was proved."""
+        family = "1" if site.effect == "read" else "2"
+        wraps = access.fix == "wraps"
+        access.fix = ""
+        definite = any(_is_outside(site, one.facts) for one in seen)
+        blamed = proposal.made or self.breaks_contract(proposal)
+        if definite or (blamed and not wraps):
+            witness = find_witness(
+                self.traced.jaxpr, site, self.traced.inputs, self.facts, proposal.needs, search=not definite or blamed
+            )
+            if witness is not None:
+                access.verdict, access.rule, access.decided_by = Verdict.UNSAFE, f"RZ{family}01", "replay"
+                access.witness = witness
+                access.message = _leaves(access, site, witness.index)
+                access.fix = CODES[access.rule].fix
+                return
+        conditions = as_conditions(proposal.needs, self.traced.inputs) if proved else ()
+        if conditions:
+            access.verdict, access.rule, access.decided_by = Verdict.REQUIRES, f"RZ{family}02", "condition"
+            access.requires = conditions
+            access.message = "stays inside when " + " and ".join(str(c) for c in conditions)
+            if wraps:
+                access.rule = "RZ204"
+                access.message += "; mode='drop' does not drop a negative index, it wraps"
+            access.fix = CODES[access.rule].fix
+            return
+        if wraps:
+            access.verdict, access.decided_by = Verdict.DECLARED, "mode='drop'"
+            access.message = "may leave the array, and the program says what happens then: mode='drop'"
+            return
+        access.rule = f"RZ{family}03"
+        access.message, overflow = lost_at(access, seen, proposal.lost)
+        if overflow:
+            access.rule = "RZ301"
+        access.fix = CODES[access.rule].fix
+
+    def breaks_contract(self, proposal: Proposal) -> bool:
+        """Whether a needed bound is one the contract closed, and closed too late."""
+        for leaf, need in proposal.needs.items():
+            source, fact = self.traced.inputs[leaf], self.facts[leaf]
+            if not source.open_above and np.any(np.asarray(fact.hi) > np.asarray(need.hi)):
+                return True
+            if not source.open_below and np.any(np.asarray(fact.lo) < np.asarray(need.lo)):
+                return True
+        return False
+
+
+def _may_wrap(seen: list[Seen]) -> bool:
+    return any(wraps_negatives(one.context, slot) for one in seen for slot in one.step.ins)
+
+
+def _is_empty(site: Site) -> bool:
+    """No index tuple, or windows of no elements: nothing is touched."""
+    return any(type(n) is int and n == 0 for n in (site.count, *site.window))
+
+
+def _is_outside(site: Site, facts: list[Fact]) -> bool:
+    """Whether some index tuple lies outside whatever the inputs are."""
+    for column, fact in zip(site.columns, facts, strict=True):
+        lo, hi = column_of(fact, column.column)
+        if np.any(np.asarray(hi) < 0) or (type(column.limit) is int and np.any(np.asarray(lo) > column.limit)):
+            return True
+    return False
+
+
+def _bounds(site: Site, seen: list[Seen]) -> tuple[DimBounds, ...]:
+    """Per dimension the hull of what the index can be, over every way the access is reached."""
+    result = []
+    for k, column in enumerate(site.columns):
+        lo: Any = None
+        hi: Any = None
+        for one in seen:
+            low, high = column_of(one.facts[k], column.column)
+            if type(low) is np.ndarray:
+                low, high = int(low.min()), int(high.max())
+            try:
+                lo = low if lo is None or low < lo else lo
+                hi = high if hi is None or high > hi else hi
+            except Exception as error:
+                if type(error).__name__ != "InconclusiveDimensionOperation":
+                    raise
+                lo, hi = low, high
+        if lo is not None:
+            result.append(DimBounds(column.dim, lo, hi, 0, column.limit))
+    return tuple(result)
+
+
+def _leaves(access: Access, site: Site, index: tuple[int, ...]) -> str:
+    for column, value in zip(site.columns, index, strict=True):
+        if not 0 <= value <= column.limit:
+            size = access.shape[column.dim]
+            window = site.window[column.dim] if site.window else 1
+            span = f"index {value}" if window == 1 else f"window [{value}, {value + window})"
+            return f"{access.effect}s {span} of dimension {column.dim}, which has {size} elements"
+    return f"{access.effect}s outside the array at {index}"

@@ -1,0 +1,97 @@
+"""Does the program say in so many words what happens outside the array?
+
+`mode="clip"` shows in the jaxpr. A scatter's default and an explicit `mode="drop"` do not differ
+there, nor do `jnp.take`'s default and `mode="fill"`: the source statement tells them apart. JAX's own
+routines that are documented to drop or fill are known by their frames.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import linecache
+import os
+import re
+from typing import Any
+
+import jax
+
+from redzone.access.site import Site
+from redzone.frontend import compat
+
+_JAX = os.path.dirname(os.path.abspath(jax.__file__))
+_MODE = re.compile(r"\bmode\s*=|\bfill_value\s*=")
+
+#: Routines whose documentation says that what falls outside is dropped, clipped or filled.
+ROUTINES = frozenset(
+    {
+        "segment_sum", "segment_prod", "segment_min", "segment_max", "_scatter_update_segments", "_segment_update",
+        "nonzero", "flatnonzero", "argwhere", "bincount", "unique", "unique_values", "unique_counts", "unique_inverse",
+        "unique_all", "_unique", "repeat", "insert", "histogram", "histogram2d", "histogramdd", "setdiff1d", "intersect1d",
+        "union1d", "setxor1d", "searchsorted", "digitize", "delete", "where", "extract", "compress",
+    }
+)
+
+
+def declared_by(site: Site) -> str:
+    """The words that say what happens outside, or an empty string."""
+    if site.mode == "clip":
+        return "mode='clip'"
+    if site.mode not in ("fill", "drop"):
+        return ""
+    routine = _routine(site)
+    if routine:
+        return f"jax's {routine}, documented to {site.mode} what lies outside"
+    return f"mode='{site.mode}'" if _says_mode(site) else ""
+
+
+def _routine(site: Site) -> str:
+    own = True
+    for eqn in (site.eqn, *site.chain):
+        frames = compat.all_frames(eqn.source_info)
+        if own and eqn is not site.eqn and eqn.params.get("name") in ROUTINES and not _written_by_user(site.eqn):
+            return str(eqn.params["name"])
+        for file, _, function in frames:
+            if not file.startswith(_JAX):
+                return ""
+            if function.split(".")[-1] in ROUTINES:
+                return function.split(".")[-1]
+        if frames:
+            own = False
+    return ""
+
+
+def _written_by_user(eqn: Any) -> bool:
+    return bool(compat.user_frames(eqn.source_info))
+
+
+def _says_mode(site: Site) -> bool:
+    for eqn in (site.eqn, *site.chain):
+        frames = compat.user_frames(eqn.source_info)
+        if frames:
+            file, line, _ = frames[0]
+            return bool(_MODE.search(statement_at(file, line)))
+    return False
+
+
+def statement_at(file: str, line: int) -> str:
+    """The source text of the innermost simple statement that covers a line."""
+    first, last = line, line
+    for start, end in _statements(file):
+        if start <= line <= end and (last == first or end - start < last - first):
+            first, last = start, end
+    return "".join(linecache.getline(file, n) for n in range(first, last + 1))
+
+
+@functools.lru_cache(maxsize=256)
+def _statements(file: str) -> tuple[tuple[int, int], ...]:
+    """Line ranges of the statements of a file that span several lines and hold no others."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return ()
+    return tuple(
+        (node.lineno, node.end_lineno or node.lineno)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.stmt) and not hasattr(node, "body") and (node.end_lineno or 0) > node.lineno
+    )

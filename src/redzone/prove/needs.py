@@ -1,0 +1,620 @@
+"""From an access back to the inputs: which range each input must keep for the index to stay inside.
+
+A need is a pair of bounds that a value must keep. It is pushed backward through the equations that
+made the value until it reaches inputs of the program. The result is a proposal: it is believed only
+after a forward run under it has proved the access (see `conditions`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from redzone.domains import Fact, dtype_info, summarised
+from redzone.engine.forward import Context
+from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
+from redzone.engine.program import CALL, COND, SCAN, SIMPLE, Step
+from redzone.engine.refine import ALL, Infeasible, Refiner
+from redzone.frontend.compat import primitives
+from redzone.rules.table import SAME
+
+#: Stands for "no bound" in both directions.
+FAR = 2**62
+#: A need keeps at most this many elements of an input apart.
+APART = 4096
+
+
+class Lost(Exception):
+    """The need cannot be pushed through a step; `step` is the equation that lost it."""
+
+    def __init__(self, step: Step | None, why: str = "") -> None:
+        super().__init__(why)
+        self.step = step
+
+
+@dataclasses.dataclass(slots=True)
+class Need:
+    """Bounds a value must keep: numbers, or arrays broadcastable to the value."""
+
+    lo: Any
+    hi: Any
+
+    def met_by(self, fact: Fact) -> bool:
+        return bool(np.all(np.asarray(fact.lo >= self.lo))) and bool(np.all(np.asarray(fact.hi <= self.hi)))
+
+    def uniform(self) -> Need:
+        """The strongest of these needs, for every element."""
+        if type(self.lo) is np.ndarray or type(self.hi) is np.ndarray:
+            return Need(int(np.max(self.lo)), int(np.min(self.hi)))
+        return self
+
+    def both(self, other: Need) -> Need:
+        a, b = _alike(self, other)
+        return Need(_max(a.lo, b.lo), _min(a.hi, b.hi))
+
+    def either(self, other: Need) -> Need:
+        a, b = _alike(self, other)
+        return Need(_min(a.lo, b.lo), _max(a.hi, b.hi))
+
+    def empty(self) -> bool:
+        return bool(np.any(np.asarray(self.lo) > np.asarray(self.hi)))
+
+
+def _alike(a: Need, b: Need) -> tuple[Need, Need]:
+    ranks = {np.ndim(x) for n in (a, b) for x in (n.lo, n.hi)} - {0}
+    return (a, b) if len(ranks) <= 1 else (a.uniform(), b.uniform())
+
+
+def _max(a: Any, b: Any) -> Any:
+    return np.maximum(a, b) if np.ndim(a) or np.ndim(b) else (a if a >= b else b)
+
+
+def _min(a: Any, b: Any) -> Any:
+    return np.minimum(a, b) if np.ndim(a) or np.ndim(b) else (a if a <= b else b)
+
+
+def _shift(bound: Any, by: Any) -> Any:
+    """A bound moved by a number; no bound stays none."""
+    if type(bound) is np.ndarray:
+        return np.where(np.abs(bound) >= FAR, bound, bound + by)
+    return bound if abs(bound) >= FAR else bound + by
+
+
+_P = primitives()
+_NAMES = {
+    _P[f"{name}_p"]: kind
+    for name, kind in {
+        "add": "add", "sub": "sub", "neg": "neg", "mul": "mul", "div": "div", "rem": "rem", "max": "max", "min": "min",
+        "clamp": "clamp", "convert_element_type": "convert", "select_n": "select", "and": "mask",
+        "shift_right_arithmetic": "shift", "shift_right_logical": "shift",
+        "broadcast_in_dim": "broadcast", "reshape": "reshape", "squeeze": "squeeze", "transpose": "transpose",
+        "rev": "rev", "slice": "slice", "concatenate": "concatenate", "pad": "pad",
+        "gather": "content", "dynamic_slice": "content", "dynamic_update_slice": "update", "scatter": "scatter",
+        "sort": "sorted", "reduce_max": "content", "reduce_min": "content", "cummax": "content", "cummin": "content",
+        "copy": "same", "stop_gradient": "same", "sharding_constraint": "same", "pvary": "same", "floor": "floor",
+        "all_gather": "content", "all_to_all": "content", "pmax": "content", "pmin": "content",
+        "stack": "all", "tile": "content", "split": "content", "unstack": "content",
+    }.items()
+    if f"{name}_p" in _P
+}
+
+
+class Walk:
+    """One walk back from one access. `made` tells that the program itself had limited the value, too widely."""
+
+    def __init__(self, rerun: Any, wrapping: bool = True) -> None:
+        self.rerun = rerun
+        self.wrapping = wrapping
+        """Whether a negative index may count from the end."""
+        self.made = False
+        self.leaves: dict[int, Need] = {}
+        self.active: set[tuple[int, int]] = set()
+        self.budget = 400
+
+    # Collecting
+
+    def reach(self, context: Context, slot: int, need: Need, stop: dict[int, Need] | None, at: int) -> None:
+        """Make sure a value meets a need, asking its operands or the inputs for what that takes."""
+        if stop is not None and slot == at:
+            stop[at] = stop[at].both(need) if at in stop else need
+            return
+        fact = context.env[slot]
+        if fact is None:
+            raise Lost(None, "a value that was not analysed")
+        if need.met_by(fact):
+            return
+        self.budget -= 1
+        if self.budget < 0:
+            raise Lost(None, "too many equations between the inputs and the index")
+        step = context.program.defs.get(slot)
+        if step is None:
+            self.enter(context, slot, need)
+            return
+        if fact.step == 0 and not fact.kept:
+            raise Lost(step, "a constant that lies outside")
+        key = (id(context.env), slot)
+        if key in self.active:
+            return
+        self.active.add(key)
+        try:
+            self.through(context, step, slot, need, stop, at)
+        finally:
+            self.active.discard(key)
+
+    def enter(self, context: Context, slot: int, need: Need) -> None:
+        """A need on a program's input is a need on what the enclosing program passes in."""
+        place = next((k for k, (_, s) in enumerate(context.program.inputs) if s == slot), None)
+        if place is None:
+            raise Lost(None, "a constant of the program")
+        position = context.program.inputs[place][0]
+        parent, via = context.parent, context.step
+        if parent is None or via is None:
+            old = self.leaves.get(position)
+            self.leaves[position] = need if old is None else old.both(need)
+            return
+        if via.kind == COND:
+            self.reach(parent, via.ins[via.extra[context.branch][place]], need, None, -1)
+        elif via.kind == CALL:
+            self.reach(parent, via.ins[place], need, None, -1)
+        elif via.kind == SCAN:
+            self.enter_scan(context, parent, via, place, position, slot, need)
+        else:
+            self.enter_while(context, parent, via, place, position, slot, need)
+
+    def enter_scan(
+        self, context: Context, parent: Context, via: Step, place: int, position: int, slot: int, need: Need
+    ) -> None:
+        shape = via.extra
+        if position < shape.consts:
+            self.reach(parent, via.ins[place], need, None, -1)
+        elif position >= shape.consts + shape.carry_count:
+            lo = need.lo[None] if type(need.lo) is np.ndarray else need.lo
+            hi = need.hi[None] if type(need.hi) is np.ndarray else need.hi
+            self.reach(parent, via.ins[place], Need(lo, hi), None, -1)
+        else:
+            i = position - shape.consts
+            first, inside = parent.env[shape.inits[shape.carries.index(i)]], context.env[slot]
+            grows = _growth(first, inside)
+            if grows is not None:
+                # A counter: what it reaches from its first value is known.
+                low, high = grows
+                self.reach(parent, via.ins[place], Need(_shift(need.lo, -low), _shift(need.hi, -high)), None, -1)
+                return
+            self.carried(context, parent, via, place, i, need)
+
+    def enter_while(
+        self, context: Context, parent: Context, via: Step, place: int, position: int, slot: int, need: Need
+    ) -> None:
+        shape = via.extra
+        consts, offset = (shape.cond_consts, len(via.bodies[0].inputs)) if context.branch == -1 else (shape.consts, 0)
+        if position < consts:
+            self.reach(parent, via.ins[offset + place], need, None, -1)
+            return
+        if context.branch == -1:
+            raise Lost(via, "an index in a loop's condition")
+        self.carried(context, parent, via, place, position - consts, need)
+
+    def carried(self, context: Context, parent: Context, via: Step, place: int, i: int, need: Need) -> None:
+        """A carry keeps a need when its first value does and the body keeps it: an inductive invariant."""
+        self.reach(parent, via.ins[place], need, None, -1)
+        out = context.program.outs[i]
+        if out >= 0 and out != context.program.inputs[place][1]:
+            self.reach(context, out, need, None, -1)
+
+    # One step back
+
+    def through(
+        self, context: Context, step: Step, slot: int, need: Need, stop: dict[int, Need] | None, at: int
+    ) -> None:
+        if step.kind in (COND, CALL):
+            self.into(context, step, slot, need)
+            return
+        if step.kind != SIMPLE:
+            raise Lost(step)
+
+        def ask(position: int, lo: Any, hi: Any) -> None:
+            self.reach(context, step.ins[position], Need(lo, hi), stop, at)
+
+        env = context.env
+        if step.rule is SAME:
+            ask(0, need.lo, need.hi)
+            return
+        if step.rule is FLOOR_DIVIDE:
+            k = env[step.ins[1]]
+            if k.step != 0 or k.lo <= 0:
+                raise Lost(step)
+            ask(0, _times(need.lo, k.lo, 0), _times(need.hi, k.lo, k.lo - 1))
+            return
+        if step.rule is REMAINDER:
+            self.made = True
+            ask(0, need.lo, need.hi)
+            return
+        kind = _NAMES.get(step.eqn.primitive)
+        if kind is None or len(step.ins) != len(step.eqn.invars):
+            raise Lost(step)
+        if dtype_info(step.eqn.outvars[0].aval.dtype).kind == "f" and kind not in ("same", "floor", *_MOVES):
+            raise Lost(step)
+        if kind == "select":
+            self.select(context, step, need, stop, at)
+        elif kind in _MOVES:
+            for position, moved in _MOVES[kind](step, slot, need):
+                ask(position, moved.lo, moved.hi)
+        else:
+            _BACK[kind](self, step, [env[i] for i in step.ins], need, ask)
+
+    def into(self, context: Context, step: Step, slot: int, need: Need) -> None:
+        """A value that branches or a call produced: ask each branch that can run."""
+        which = step.outs.index(slot)
+        for k, body in enumerate(step.bodies):
+            inner = self.rerun(context, step, k)
+            if inner is not None:
+                self.reach(inner, body.outs[which], need, None, -1)
+
+    def select(self, context: Context, step: Step, need: Need, stop: dict[int, Need] | None, at: int) -> None:
+        """Each case must meet the need where it is taken.
+
+        If the condition compares one value v with a constant, the needs of both cases on v hold on
+        v's own side of the comparison: together they allow either. Everything else must hold for both.
+        """
+        pivot = _pivot(context, step)
+        if not self.wrapping and pivot is not None and is_wrap(context, step):
+            self.reach(context, pivot, need, stop, at)
+            return
+        allowed: Need | None = None
+        level = ("here",) if step.eqn.invars[0].aval.shape else ALL
+        feasible = 0
+        for k in range(len(step.ins) - 1):
+            refiner = Refiner(context.program, context.env)
+            env = context.env.copy()
+            try:
+                if len(step.ins) == 3:
+                    refiner.assume(step.ins[0], k, level)
+                case = refiner.value(step.ins[1 + k], level)
+            except Infeasible:
+                continue
+            feasible += 1
+            for (s, _), fact in [*refiner.recomputed.items(), *refiner.known.items()]:
+                env[s] = fact
+            env[step.ins[1 + k]] = case
+            inner = dataclasses.replace(context, env=env)
+            found: dict[int, Need] = {}
+            if pivot is None:
+                self.reach(inner, step.ins[1 + k], need, stop, at)
+                continue
+            self.reach(inner, step.ins[1 + k], need, found, pivot)
+            side = summarised(env[pivot])
+            mine = Need(side.lo, side.hi)
+            if pivot in found:
+                mine = mine.both(found[pivot])
+            if not mine.empty():
+                allowed = mine if allowed is None else allowed.either(mine)
+        if pivot is not None and feasible:
+            if allowed is None:
+                raise Lost(step, "no value of the selector keeps the index inside")
+            self.reach(context, pivot, allowed, stop, at)
+
+
+def _growth(first: Fact, inside: Fact) -> tuple[int, int] | None:
+    first, inside = summarised(first), summarised(inside)
+    if not all(type(b) is int for b in (first.lo, first.hi, inside.lo, inside.hi)):
+        return None
+    low, high = inside.lo - first.lo, inside.hi - first.hi
+    return (low, high) if low <= 0 <= high and (low, high) != (0, 0) else None
+
+
+def _pivot(context: Context, step: Step) -> int | None:
+    """The one variable value that a select's condition compares with something constant."""
+    test = context.program.defs.get(step.ins[0])
+    while test is not None and test.rule is SAME:
+        test = context.program.defs.get(test.ins[0])
+    if test is None or test.kind != SIMPLE or test.eqn.primitive.name not in ("lt", "le", "gt", "ge", "eq", "ne"):
+        return None
+    sides = [s for s in test.ins if context.env[s] is not None and context.env[s].step != 0]
+    return sides[0] if len(sides) == 1 else None
+
+
+def is_wrap(context: Context, step: Step) -> bool:
+    """Whether a select is jnp's `i < 0 ? i + n : i`."""
+    test = context.program.defs.get(step.ins[0])
+    if test is None or test.kind != SIMPLE or test.eqn.primitive.name != "lt" or len(step.ins) != 3:
+        return False
+    zero = context.env[test.ins[1]]
+    return bool(zero is not None and zero.step == 0 and zero.lo == 0 and test.ins[0] == step.ins[1])
+
+
+def _times(bound: Any, k: int, plus: int) -> Any:
+    if type(bound) is np.ndarray:
+        return np.where(np.abs(bound) >= FAR, bound, bound * k + plus)
+    return bound if abs(bound) >= FAR else bound * k + plus
+
+
+def _sum(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any, sign: int) -> None:
+    a, b = facts[0], summarised(facts[1])
+    if sign < 0:
+        b = Fact(-b.hi, -b.lo, b.step)
+    width = [_width(f) for f in facts]
+    if width[0] >= width[1]:
+        ask(0, _shift(need.lo, -b.lo), _shift(need.hi, -b.hi))
+    else:
+        a = summarised(a)
+        lo, hi = _shift(need.lo, -a.lo), _shift(need.hi, -a.hi)
+        if sign > 0:
+            ask(1, lo, hi)
+        else:
+            ask(1, _negated(hi), _negated(lo))
+
+
+def _width(fact: Fact) -> Any:
+    fact = summarised(fact)
+    return fact.hi - fact.lo
+
+
+def _negated(bound: Any) -> Any:
+    return -bound
+
+
+def _add(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    _sum(walk, step, facts, need, ask, 1)
+
+
+def _sub(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    _sum(walk, step, facts, need, ask, -1)
+
+
+def _neg(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    ask(0, -need.hi, -need.lo)
+
+
+def _mul(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    for position, other in ((0, facts[1]), (1, facts[0])):
+        if other.step == 0 and not other.kept and other.lo != 0:
+            k = other.lo
+            lo, hi = (need.lo, need.hi) if k > 0 else (_negated(need.hi), _negated(need.lo))
+            ask(position, _ceil_div(lo, abs(k)), _floor_div(hi, abs(k)))
+            return
+    raise Lost(step)
+
+
+def _ceil_div(bound: Any, k: int) -> Any:
+    if type(bound) is np.ndarray:
+        return np.where(np.abs(bound) >= FAR, bound, -(-bound // k))
+    return bound if abs(bound) >= FAR else -(-bound // k)
+
+
+def _floor_div(bound: Any, k: int) -> Any:
+    if type(bound) is np.ndarray:
+        return np.where(np.abs(bound) >= FAR, bound, bound // k)
+    return bound if abs(bound) >= FAR else bound // k
+
+
+def _div(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    k = facts[1]
+    if k.step != 0 or k.lo <= 0:
+        raise Lost(step)
+    need = need.uniform()
+    lo = _times(need.lo, k.lo, 0 if need.lo > 0 else -(k.lo - 1))
+    hi = _times(need.hi, k.lo, 0 if need.hi < 0 else k.lo - 1)
+    ask(0, lo, hi)
+
+
+def _rem(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    walk.made = True
+    ask(0, need.lo, need.hi)
+
+
+def _mask(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    walk.made = True
+    raise Lost(step)
+
+
+def _shift_right(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    k = facts[1]
+    if k.step != 0 or not 0 <= k.lo < 64:
+        raise Lost(step)
+    ask(0, _times(need.lo, 1 << k.lo, 0), _times(need.hi, 1 << k.lo, (1 << k.lo) - 1))
+
+
+def _max_of(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    _extreme(walk, step, facts, need, ask, upper=True)
+
+
+def _min_of(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    _extreme(walk, step, facts, need, ask, upper=False)
+
+
+def _extreme(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any, upper: bool) -> None:
+    """max: both operands stay below, one of them above; min the other way round."""
+    need = need.uniform()
+    a, b = (summarised(f) for f in facts)
+    for position, x, y in ((0, a, b), (1, b, a)):
+        if upper:
+            cut = y.step == 0 and x.lo < y.lo < need.lo
+            lo = need.lo if y.lo < need.lo and x.step != 0 else -FAR
+            hi = need.hi
+        else:
+            cut = y.step == 0 and x.hi > y.lo > need.hi
+            hi = need.hi if y.hi > need.hi and x.step != 0 else FAR
+            lo = need.lo
+        if cut:
+            walk.made = True
+        if x.step == 0:
+            # The limit itself: it must not be beyond the other end.
+            if (upper and x.lo > need.hi) or (not upper and x.lo < need.lo):
+                raise Lost(step, "the limit itself lies outside")
+            continue
+        ask(position, lo, hi)
+
+
+def _clamp(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    need = need.uniform()
+    low, x, high = (summarised(f) for f in facts)
+    if (low.lo < need.lo and x.lo < low.lo) or (high.hi > need.hi and x.hi > high.hi):
+        walk.made = True
+    if low.hi > need.hi or high.lo < need.lo:
+        raise Lost(step, "a limit itself lies outside")
+    ask(1, need.lo if low.lo < need.lo else -FAR, need.hi if high.hi > need.hi else FAR)
+
+
+def _convert(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    source, target = (dtype_info(v.aval.dtype) for v in (step.eqn.invars[0], step.eqn.outvars[0]))
+    if source.integral and target.integral:
+        lo, hi = _max(need.lo, target.min), _min(need.hi, target.max)
+        ask(0, lo, hi)
+        return
+    if source.kind == "f" and target.integral:
+        need = need.uniform()
+        lo = float(need.lo) if need.lo > 0 else float(np.nextafter(np.float32(need.lo - 1), np.float32(np.inf)))
+        hi = float(np.nextafter(np.float32(need.hi + 1), np.float32(-np.inf))) if need.hi >= 0 else float(need.hi)
+        ask(0, lo, hi)
+        return
+    raise Lost(step)
+
+
+def _same(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    ask(0, need.lo, need.hi)
+
+
+def _floor(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    need = need.uniform()
+    ask(0, float(np.ceil(need.lo)), float(np.nextafter(np.float32(np.floor(need.hi) + 1), np.float32(-np.inf))))
+
+
+_BACK = {
+    "add": _add, "sub": _sub, "neg": _neg, "mul": _mul, "div": _div, "rem": _rem, "mask": _mask, "shift": _shift_right,
+    "max": _max_of, "min": _min_of, "clamp": _clamp, "convert": _convert, "same": _same, "floor": _floor,
+}
+
+
+# Rearrangements: the need moves with the elements.
+
+
+def _pieces(need: Need, shape: Any) -> Need:
+    """The need with bounds of the value's rank where they differ between elements."""
+    if np.ndim(need.lo) == 0 and np.ndim(need.hi) == 0:
+        return need
+    rank = len(shape)
+    lo = need.lo if np.ndim(need.lo) else np.full((1,) * rank, need.lo)
+    hi = need.hi if np.ndim(need.hi) else np.full((1,) * rank, need.hi)
+    return Need(lo, hi)
+
+
+def _broadcast(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+    dims = step.eqn.params["broadcast_dimensions"]
+    shape = step.eqn.invars[0].aval.shape
+    need = _pieces(need, step.eqn.params["shape"])
+    if np.ndim(need.lo) == 0:
+        return [(0, need)]
+    new = tuple(d for d in range(need.lo.ndim) if d not in dims)
+    spread = tuple(k for k, d in enumerate(dims) if shape[k] == 1)
+
+    def collapse(x: np.ndarray, strongest: Any) -> Any:
+        x = strongest(x, axis=new) if new else x
+        x = strongest(x, axis=spread, keepdims=True) if spread else x
+        return x if np.ndim(x) else int(x)
+
+    return [(0, Need(collapse(need.lo, np.max), collapse(need.hi, np.min)))]
+
+
+def _reshape(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+    old, new = step.eqn.invars[0].aval.shape, step.eqn.outvars[0].aval.shape
+    need = _pieces(need, new)
+    if np.ndim(need.lo) == 0:
+        return [(0, need)]
+    try:
+        size = int(np.prod(new))
+        if size > APART:
+            return [(0, need.uniform())]
+        return [(0, Need(*(np.broadcast_to(x, new).reshape(old) for x in (need.lo, need.hi))))]
+    except (TypeError, ValueError):
+        return [(0, need.uniform())]
+
+
+def _squeeze(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+    need = _pieces(need, step.eqn.outvars[0].aval.shape)
+    if np.ndim(need.lo) == 0:
+        return [(0, need)]
+    axes = tuple(step.eqn.params["dimensions"])
+    return [(0, Need(np.expand_dims(need.lo, axes), np.expand_dims(need.hi, axes)))]
+
+
+def _transpose(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+    need = _pieces(need, step.eqn.outvars[0].aval.shape)
+    if np.ndim(need.lo) == 0:
+        return [(0, need)]
+    back = np.argsort(step.eqn.params["permutation"])
+    return [(0, Need(need.lo.transpose(back), need.hi.transpose(back)))]
+
+
+def _rev(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+    need = _pieces(need, step.eqn.outvars[0].aval.shape)
+    if np.ndim(need.lo) == 0:
+        return [(0, need)]
+    axes = step.eqn.params["dimensions"]
+    return [(0, Need(np.flip(need.lo, axes), np.flip(need.hi, axes)))]
+
+
+def _slice(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+    """Only the part that is taken must meet the need."""
+    p, shape = step.eqn.params, step.eqn.invars[0].aval.shape
+    strides = p["strides"] or (1,) * len(shape)
+    need = _pieces(need, step.eqn.outvars[0].aval.shape)
+    cut = [d for d, n in enumerate(shape) if (p["start_indices"][d], p["limit_indices"][d], strides[d]) != (0, n, 1)]
+    full = [shape[d] if d in cut else (need.lo.shape[d] if np.ndim(need.lo) else 1) for d in range(len(shape))]
+    if any(type(n) is not int for n in full) or int(np.prod(full)) > APART:
+        return [(0, need.uniform())]
+    window = tuple(
+        slice(p["start_indices"][d], p["limit_indices"][d], strides[d]) if d in cut else slice(None)
+        for d in range(len(shape))
+    )
+    lo, hi = np.full(full, -FAR), np.full(full, FAR)
+    lo[window], hi[window] = need.lo, need.hi
+    return [(0, Need(lo, hi))]
+
+
+def _concatenate(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+    axis, start, parts = step.eqn.params["dimension"], 0, []
+    need = _pieces(need, step.eqn.outvars[0].aval.shape)
+    for position, v in enumerate(step.eqn.invars):
+        size = v.aval.shape[axis]
+        if np.ndim(need.lo) == 0 or need.lo.shape[axis] == 1:
+            parts.append((position, need))
+        else:
+            window = [slice(None)] * need.lo.ndim
+            window[axis] = slice(start, start + size)
+            parts.append((position, Need(need.lo[tuple(window)], need.hi[tuple(window)])))
+        start += size
+    return parts
+
+
+def _pad(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+    return [(0, need.uniform()), (1, need.uniform())]
+
+
+def _content(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+    """A value read from a table: everything the table holds must do."""
+    return [(0, need.uniform())]
+
+
+def _all(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+    return [(i, need.uniform()) for i in range(len(step.ins))]
+
+
+def _update(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+    return [(0, need.uniform()), (1, need.uniform())]
+
+
+def _scatter(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+    return [(0, need.uniform()), (2, need.uniform())]
+
+
+def _sorted(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+    return [(step.outs.index(slot), need.uniform())]
+
+
+_MOVES = {
+    "broadcast": _broadcast, "reshape": _reshape, "squeeze": _squeeze, "transpose": _transpose, "rev": _rev,
+    "slice": _slice, "concatenate": _concatenate, "pad": _pad, "content": _content, "update": _update,
+    "scatter": _scatter, "sorted": _sorted, "all": _all,
+}

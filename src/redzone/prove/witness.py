@@ -1,0 +1,136 @@
+"""Inputs that should make an access leave its array, tried in turn until one really does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from redzone.access.site import Site
+from redzone.domains import Fact, dtype_info, summarised
+from redzone.frontend.trace import Input
+from redzone.prove.needs import FAR, Need
+from redzone.prove.replay import GaveUp, replay
+from redzone.report.model import Witness
+
+#: How many inputs are tried for one access.
+TRIES = 10
+
+
+def plain_value(source: Input, fact: Fact, number: Any = 0) -> Any:
+    """An array of the input's shape holding one number, or the nearest its contract allows."""
+    aval = source.aval
+    info = dtype_info(getattr(aval, "dtype", None))
+    if info.kind == "x":
+        return _opaque(aval)
+    if type(fact.lo) is np.ndarray:
+        values = np.clip(number, fact.lo, fact.hi)
+        return np.broadcast_to(values.astype(aval.dtype), aval.shape)
+    value = min(max(number, fact.lo), fact.hi)
+    return np.broadcast_to(np.asarray(value).astype(aval.dtype), aval.shape)
+
+
+def _opaque(aval: Any) -> Any:
+    if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key):
+        key = jax.random.key(0, impl=aval.dtype._impl.name)
+        return jax.numpy.broadcast_to(key, aval.shape)
+    return np.zeros(aval.shape, aval.dtype)
+
+
+def find_witness(
+    closed: Any, site: Site, inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], search: bool
+) -> Witness | None:
+    """An input within the contract for which the access really leaves its array.
+
+    With `search`, values just outside the proposed conditions and at the ends of the contract are tried.
+    """
+    tried = 0
+    for chosen in _candidates(inputs, facts, needs, search):
+        tried += 1
+        if tried > TRIES:
+            break
+        try:
+            arguments = [chosen.get(i, None) for i in range(len(inputs))]
+            arguments = [plain_value(s, f) if a is None else a for a, s, f in zip(arguments, inputs, facts, strict=True)]
+            found = replay(closed, site, arguments)
+        except GaveUp:
+            return None
+        except (TypeError, ValueError, NotImplementedError, RuntimeError):
+            # An equation that cannot be evaluated here (no kernel for this platform, a foreign call).
+            return None
+        if found is not None:
+            index, path = found
+            relevant = sorted(chosen) or list(range(len(inputs)))[:4]
+            shown = ", ".join(f"{inputs[i].name}={pasted(arguments[i])}" for i in relevant)
+            return Witness(tuple(arguments), index, path, shown)
+    return None
+
+
+def _candidates(
+    inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], search: bool
+) -> Iterator[dict[int, Any]]:
+    if not search:
+        yield {}
+        return
+    for leaf, need in needs.items():
+        for number in _outside(facts[leaf], need):
+            others = {
+                other: _satisfying(inputs[other], facts[other], n) for other, n in needs.items() if other != leaf
+            }
+            yield {**others, leaf: _element(inputs[leaf], facts[leaf], need, number)}
+    for pick in ("hi", "lo"):
+        bounded = {
+            i: plain_value(inputs[i], f, summarised(f).hi if pick == "hi" else summarised(f).lo)
+            for i, f in enumerate(facts)
+            if dtype_info(getattr(inputs[i].aval, "dtype", None)).integral and not inputs[i].open_above
+        }
+        if bounded:
+            yield bounded
+    yield {}
+
+
+def _outside(fact: Fact, need: Need) -> list[Any]:
+    lo, hi = (int(np.min(need.lo)), int(np.max(need.hi))) if _whole(need) else (need.lo, need.hi)
+    los = [int(x) for x in np.unique(need.lo) if x > -FAR] if _whole(need) else [lo]
+    his = [int(x) for x in np.unique(need.hi) if x < FAR] if _whole(need) else [hi]
+    known = summarised(fact)
+    numbers = [h + 1 for h in his[:3] if known.hi > h] + [x - 1 for x in los[:3] if known.lo < x]
+    if _whole(need):
+        return [n for n in numbers if known.lo <= n <= known.hi]
+    return numbers
+
+
+def _whole(need: Need) -> bool:
+    return not isinstance(need.lo, float) and not isinstance(need.hi, float)
+
+
+def _satisfying(source: Input, fact: Fact, need: Need) -> Any:
+    n = need.uniform()
+    return plain_value(source, fact, min(max(0, n.lo), n.hi))
+
+
+def _element(source: Input, fact: Fact, need: Need, number: Any) -> Any:
+    """The number at every place that the need is about, an innocent value elsewhere."""
+    if np.ndim(need.lo) == 0:
+        return plain_value(source, fact, number)
+    lo, hi = np.broadcast_to(need.lo, source.aval.shape), np.broadcast_to(need.hi, source.aval.shape)
+    about = (number < lo) & (lo > -FAR) | (number > hi) & (hi < FAR)
+    calm = np.clip(0, lo, hi)
+    return np.where(about, number, calm).astype(source.aval.dtype)
+
+
+def pasted(value: Any) -> str:
+    """A value as Python source, short."""
+    if not isinstance(value, np.ndarray):
+        return repr(value)
+    dtype = value.dtype.name
+    if value.ndim == 0:
+        return f"jnp.{dtype}({value.item()!r})" if dtype != "bool" else repr(bool(value))
+    first = value.flat[0].item() if value.size else 0
+    if value.size and (value == value.flat[0]).all():
+        return f"jnp.full({value.shape}, {first!r}, '{dtype}')"
+    if value.size <= 32:
+        return f"jnp.array({value.tolist()}, '{dtype}')"
+    return f"<{dtype}{list(value.shape)}>"

@@ -1,0 +1,35 @@
+"""One line for each finding, for editors and for grep: `file:line: RZ101 unsafe message`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from redzone.report.model import Access, Report, Suppression, Verdict
+from redzone.report.paths import shown_path
+from redzone.report.suppress import complaint
+
+
+def report_as_concise(report: Report) -> str:
+    """A line for each distinct unsafe, unknown or conditional access that is not suppressed."""
+    return "\n".join(dict.fromkeys(_lines(report)))
+
+
+def _lines(report: Report) -> Iterator[str]:
+    for access in report.accesses:
+        if not access.suppressed and access.verdict in (Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.REQUIRES):
+            yield f"{_place(access)}: {access.rule} {access.verdict} {_one_line(access)}"
+
+
+def suppression_as_concise(suppression: Suppression) -> str:
+    """The same line for a comment that silences nothing."""
+    place = f"{shown_path(suppression.location.file)}:{suppression.location.line}"
+    return f"{place}: RZ902 unused {complaint(suppression)}"
+
+
+def _place(access: Access) -> str:
+    location = access.location
+    return f"{shown_path(location.file)}:{location.line}" if location.file else "<unknown>:0"
+
+
+def _one_line(access: Access) -> str:
+    return " ".join(access.message.split())

@@ -1,0 +1,207 @@
+"""What a check found: the report and its accesses, the interface everything else is built on."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+class Verdict(enum.StrEnum):
+    """The one answer each access gets; `docs/verdicts.md` says what evidence each carries."""
+
+    SAFE = "safe"
+    MASKED = "masked"
+    DECLARED = "declared"
+    REQUIRES = "requires"
+    UNSAFE = "unsafe"
+    UNKNOWN = "unknown"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Location:
+    """Where in the user's source an equation came from."""
+
+    file: str
+    line: int
+    function: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" if self.file else "<unknown>"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DimBounds:
+    """One indexed dimension: what the index can be, and what it may be (both inclusive)."""
+
+    dim: int
+    lo: Any
+    hi: Any
+    min: Any
+    max: Any
+
+    @property
+    def inside(self) -> bool:
+        return bool(self.min <= self.lo) and bool(self.hi <= self.max)
+
+    def __str__(self) -> str:
+        return f"dim {self.dim}: [{self.lo}, {self.hi}] of [{self.min}, {self.max}]"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Condition:
+    """A range that one input must keep for an access to stay in bounds.
+
+    `min` and `max` are numbers, or tuples of (place, min, max) where different parts of the
+    argument have different ranges; None means that side is free.
+    """
+
+    argument: str
+    leaf: int
+    min: Any
+    max: Any
+    where: str = ""
+
+    def __str__(self) -> str:
+        name = self.argument + self.where
+        if self.min is None:
+            return f"{name} ≤ {self.max}"
+        if self.max is None:
+            return f"{self.min} ≤ {name}"
+        return f"{self.min} ≤ {name} ≤ {self.max}"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Witness:
+    """An input that was replayed through the program's own equations and left the array."""
+
+    arguments: tuple[Any, ...]
+    """The flat input leaves, in the order of the traced function's arguments."""
+    index: tuple[int, ...]
+    """The offending index tuple, in the order of `Access.bounds`."""
+    path: str
+    """The loop iterations and branches at which it happened, outermost first."""
+    shown: str
+    """The arguments the access depends on, ready to paste."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Pattern:
+    """Which memory of the operand an access can touch, and in what order."""
+
+    kind: str
+    """contiguous, strided, broadcast, block, permutation or scattered"""
+    strides: tuple[int, ...]
+    """Bytes between neighbouring windows (strided) or between rows of the window (block)."""
+    bytes: int | None
+    """How many distinct bytes of the operand it can touch at most; None where a size is symbolic."""
+    low: int | None
+    high: int | None
+    """First and last byte offset in the operand it can touch, when the index stays in bounds."""
+
+    def __str__(self) -> str:
+        text = self.kind
+        if self.strides:
+            text += " by " + "×".join(str(s) for s in self.strides) + " B"
+        if self.bytes is not None:
+            text += f", ≤ {self.bytes} B in [{self.low}, {self.high}]"
+        return text
+
+
+@dataclasses.dataclass(slots=True, eq=False)
+class Access:
+    """One equation that reads or writes an array at computed positions, and its verdict."""
+
+    eqn: Any
+    primitive: str
+    effect: str
+    mode: str
+    shape: tuple[Any, ...]
+    dtype: Any
+    verdict: Verdict
+    rule: str
+    message: str
+    bounds: tuple[DimBounds, ...]
+    decided_by: str
+    requires: tuple[Condition, ...] = ()
+    witness: Witness | None = None
+    suppressed: bool = False
+    fix: str = ""
+    _location: Callable[[], Location] | Location = dataclasses.field(
+        default=Location("", 0, "", ""), repr=False
+    )
+    _pattern: Callable[[], Pattern] | Pattern = dataclasses.field(
+        default=Pattern("scattered", (), None, None, None), repr=False
+    )
+
+    @property
+    def location(self) -> Location:
+        if callable(self._location):
+            self._location = self._location()
+        return self._location
+
+    @property
+    def pattern(self) -> Pattern:
+        if callable(self._pattern):
+            self._pattern = self._pattern()
+        return self._pattern
+
+    @property
+    def is_finding(self) -> bool:
+        return self.verdict in (Verdict.UNSAFE, Verdict.UNKNOWN) and not self.suppressed
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Suppression:
+    """A `# redzone: ignore` comment that a check came by; no codes means it is about any."""
+
+    location: Location
+    codes: tuple[str, ...]
+    used: bool
+
+
+@dataclasses.dataclass(slots=True)
+class Report:
+    """The verdicts of one checked function."""
+
+    name: str
+    accesses: tuple[Access, ...]
+    jaxpr: Any
+    timings: Mapping[str, float]
+    unmodelled: Mapping[str, int]
+    equations: int = 0
+    notes: tuple[str, ...] = ()
+    suppressions: tuple[Suppression, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Access, ...]:
+        """The accesses that need a person: unsafe or unknown, and not suppressed."""
+        return tuple(a for a in self.accesses if a.is_finding)
+
+    @property
+    def requires(self) -> tuple[Condition, ...]:
+        """Every distinct condition on the inputs, in the order first met."""
+        return tuple(dict.fromkeys(c for a in self.accesses for c in a.requires))
+
+    @property
+    def ok(self) -> bool:
+        return not self.findings
+
+    def counts(self) -> dict[str, int]:
+        """How many accesses got each verdict, every verdict named."""
+        tally = {str(v): 0 for v in Verdict}
+        for access in self.accesses:
+            tally[str(access.verdict)] += 1
+        return tally
+
+    def to_json(self) -> dict[str, Any]:
+        from redzone.report.json import report_as_json
+
+        return report_as_json(self)
+
+    def __str__(self) -> str:
+        from redzone.report.text import report_as_text
+
+        return report_as_text(self)

@@ -1,0 +1,105 @@
+"""`# redzone: ignore[RZ101]` on a source line: what it silences, and which comments silence nothing."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import linecache
+import re
+import tokenize
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from redzone.report.codes import CODES
+from redzone.report.model import Access, Location, Suppression, Verdict
+
+_COMMENT = re.compile(r"#\s*redzone:\s*ignore(?:\[(?P<codes>[^\]]*)\])?")
+_SILENCED = (Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.REQUIRES)
+
+
+def apply(accesses: Sequence[Access], fn: Callable[..., Any] | None = None) -> tuple[Suppression, ...]:
+    """Mark the accesses that a comment on their line silences; returns every comment that was met.
+
+    A comment is met when it stands on the line of an access, or in the body of `fn`. A comment
+    elsewhere in the file may well be used by a function that is not being checked now.
+    """
+    comments: dict[str, dict[int, tuple[str, ...]]] = {}
+
+    def on_line(location: Location) -> tuple[str, ...] | None:
+        if location.file not in comments:
+            comments[location.file] = _comments_in(location.file)
+        return comments[location.file].get(location.line)
+
+    used: set[tuple[str, int]] = set()
+    for access in accesses:
+        if access.verdict in _SILENCED:
+            codes = on_line(access.location)
+            if codes is not None and (not codes or access.rule in codes):
+                access.suppressed = True
+                used.add((access.location.file, access.location.line))
+
+    body_file, body_lines = _body(fn)
+    if body_file and body_file not in comments:
+        comments[body_file] = _comments_in(body_file)
+    met = {(body_file, line) for line in comments.get(body_file, ()) if line in body_lines}
+    if any(comments.values()):
+        # Only now is it worth asking where the safe accesses are.
+        places = {(a.location.file, a.location.line) for a in accesses}
+        met |= {place for place in places if place[1] in comments.get(place[0], ())}
+    return tuple(
+        Suppression(
+            Location(file, line, "", linecache.getline(file, line).strip()),
+            comments[file][line],
+            (file, line) in used,
+        )
+        for file, line in sorted(met)
+    )
+
+
+def unused(suppressions: Iterable[Suppression]) -> tuple[Suppression, ...]:
+    """The comments that no check made use of; one may serve one example of a function and not another."""
+    by_place: dict[tuple[str, int], Suppression] = {}
+    for suppression in suppressions:
+        place = (suppression.location.file, suppression.location.line)
+        if suppression.used or place not in by_place:
+            by_place[place] = suppression
+    return tuple(s for s in by_place.values() if not s.used)
+
+
+def complaint(suppression: Suppression) -> str:
+    """What to tell the author of a comment that silences nothing."""
+    wrong = [code for code in suppression.codes if code not in CODES]
+    if wrong:
+        return f"no rule is called {', '.join(wrong)}: `redzone rules` lists them"
+    what = f"[{', '.join(suppression.codes)}]" if suppression.codes else ""
+    return f"'# redzone: ignore{what}' silences nothing: remove it"
+
+
+def _comments_in(file: str) -> dict[int, tuple[str, ...]]:
+    """Line number to codes, for each suppression comment in a file."""
+    lines = linecache.getlines(file)
+    if not any("redzone:" in line for line in lines):
+        return {}
+    found: dict[int, tuple[str, ...]] = {}
+    try:
+        # Tokens, not lines: the same words inside a string are no comment.
+        for token in tokenize.generate_tokens(io.StringIO("".join(lines)).readline):
+            match = _COMMENT.match(token.string) if token.type == tokenize.COMMENT else None
+            if match:
+                codes = (match["codes"] or "").split(",")
+                found[token.start[0]] = tuple(c.strip() for c in codes if c.strip())
+    except (tokenize.TokenError, SyntaxError):
+        pass  # a notebook cell with magics: what was read up to there counts
+    return found
+
+
+def _body(fn: Callable[..., Any] | None) -> tuple[str, range]:
+    """The file and the lines of a function's own source; empty for one that has none."""
+    if fn is None:
+        return "", range(0)
+    try:
+        target = inspect.unwrap(fn)
+        lines, first = inspect.getsourcelines(target)
+        return inspect.getsourcefile(target) or "", range(first, first + len(lines))
+    except (OSError, TypeError, ValueError):
+        return "", range(0)

@@ -1,0 +1,207 @@
+"""A report for people: one table, then a compiler-style excerpt for each access that is not safe."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Iterator, Sequence
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from redzone.report.model import Access, DimBounds, Report, Suppression, Verdict
+from redzone.report.paths import shown_path
+from redzone.report.rows import Row, rows_of, short_aval
+from redzone.report.suppress import complaint, unused
+
+_STYLE = {
+    Verdict.SAFE: "green",
+    Verdict.MASKED: "cyan",
+    Verdict.DECLARED: "cyan",
+    Verdict.REQUIRES: "yellow",
+    Verdict.UNSAFE: "bold red",
+    Verdict.UNKNOWN: "bold magenta",
+}
+_ORDER = (Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.REQUIRES, Verdict.DECLARED, Verdict.MASKED, Verdict.SAFE)
+# A table is read by a person: past this many rows the safe ones are only counted.
+_ROWS = 60
+
+
+def report_as_text(report: Report, width: int = 80) -> str:
+    """The report as plain text, without colour and without trailing spaces."""
+    return as_plain(rendered(report), width)
+
+
+def as_plain(content: RenderableType, width: int = 80) -> str:
+    """What a terminal of that width would show, as plain text."""
+    page = io.StringIO()
+    console = Console(file=page, width=width, color_system=None, force_terminal=False, force_jupyter=False)
+    console.print(content, markup=False, highlight=False, emoji=False)
+    return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
+
+
+def rendered(report: Report) -> Group:
+    """The report for a rich console."""
+    rows = rows_of(report.accesses)
+    parts: list[RenderableType] = [_title(report)]
+    if rows:
+        parts += [Text(), _table(_shown(rows))]
+    left_out = len(rows) - len(_shown(rows))
+    if left_out:
+        parts.append(Text(f"… and {left_out} more rows, all safe", style="dim"))
+    for row in rows:
+        if row.access.verdict is not Verdict.SAFE and not row.access.suppressed:
+            parts += [Text(), *_excerpt(row)]
+    parts += [Text(), *_summary(report)]
+    return Group(*parts)
+
+
+def rendered_unused(suppressions: Sequence[Suppression]) -> Group:
+    """The comments that silence nothing, for a rich console."""
+    return Group(*(_unused(suppression) for suppression in suppressions))
+
+
+def _title(report: Report) -> Text:
+    accesses = _count(len(report.accesses), "access", "accesses")
+    equations = _count(report.equations, "equation", "equations")
+    return Text.assemble((report.name, "bold"), f": {accesses} in {equations}")
+
+
+def _table(rows: Iterable[Row]) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, padding=(0, 1, 0, 0))
+    for heading in ("verdict", "where", "access"):
+        table.add_column(heading, overflow="fold")
+    table.add_column("pattern", overflow="fold", ratio=1)
+    for row in rows:
+        access = row.access
+        verdict = Text(str(access.verdict), style=_STYLE[access.verdict])
+        if access.suppressed:
+            verdict.append("\n(ignored)", style="dim")
+        place = Text(access.location.file.rpartition("/")[2] or "<unknown>")
+        if access.location.file:
+            place.append(f":{access.location.line}")
+        kind = Text(f"{access.effect} {short_aval(access)}\n{access.primitive}")
+        if row.count > 1:
+            kind.append(f" ×{row.count}", style="bold")
+        table.add_row(verdict, place, kind, row.pattern)
+    return table
+
+
+def _shown(rows: Sequence[Row]) -> Sequence[Row]:
+    if len(rows) <= _ROWS:
+        return rows
+    room = _ROWS - sum(row.access.verdict is not Verdict.SAFE for row in rows)
+    shown = []
+    for row in rows:
+        if row.access.verdict is Verdict.SAFE:
+            room -= 1
+            if room < 0:
+                continue
+        shown.append(row)
+    return shown
+
+
+def _excerpt(row: Row) -> Iterator[RenderableType]:
+    access = row.access
+    heading = Text.assemble(
+        (f"{access.verdict}[{access.rule}]" if access.rule else str(access.verdict), _STYLE[access.verdict]),
+        (f": {access.message}", "bold"),
+    )
+    if row.count > 1:
+        heading.append(f" (×{row.count})")
+    yield heading
+    location = access.location
+    gutter = len(str(location.line))
+    if location.file:
+        inside = f" in {location.function}" if location.function else ""
+        yield Text(f"{' ' * gutter}--> {shown_path(location.file)}:{location.line}{inside}", style="blue")
+        if location.text:
+            yield Text(f"{' ' * gutter} |", style="blue")
+            yield _source(f"{location.line} | ", location.text)
+            yield Text(f"{' ' * gutter} |", style="blue")
+    details = Table.grid(padding=(0, 1, 0, 0))
+    details.add_column(no_wrap=True)
+    details.add_column(overflow="fold")
+    for label, text in _details(access):
+        details.add_row(Text(f"{' ' * gutter} = {label}:", style="blue"), Text(text))
+    yield details
+
+
+def _details(access: Access) -> Iterator[tuple[str, str]]:
+    for bounds in access.bounds:
+        yield "index", _bounds(bounds)
+    for condition in access.requires:
+        yield "requires", str(condition)
+    if access.witness is not None:
+        shown = access.witness.shown or "any input"
+        path = f" ({access.witness.path})" if access.witness.path else ""
+        yield "witness", f"{shown} makes the index {_tuple(access.witness.index)}{path}"
+    if access.mode:
+        yield "mode", access.mode
+    if access.decided_by:
+        yield "decided by", access.decided_by
+    if access.fix:
+        yield "fix", access.fix
+
+
+def _bounds(bounds: DimBounds) -> str:
+    can_be, may_be = _range(bounds.lo, bounds.hi), _range(bounds.min, bounds.max)
+    return f"dimension {bounds.dim} is {can_be}, may be {may_be}"
+
+
+def _range(low: object, high: object) -> str:
+    return str(low) if str(low) == str(high) else f"{low} … {high}"
+
+
+def _tuple(index: tuple[int, ...]) -> str:
+    return str(index[0]) if len(index) == 1 else f"({', '.join(map(str, index))})"
+
+
+def _source(gutter: str, text: str) -> Text:
+    line = Text(gutter, style="blue", no_wrap=True, overflow="ellipsis")
+    return line.append(text, style="default not bold")
+
+
+def _summary(report: Report) -> Iterator[RenderableType]:
+    tally = Text()
+    counts = report.counts()
+    for verdict in _ORDER:
+        if counts[verdict]:
+            tally.append(", " if tally else "").append(f"{counts[verdict]} {verdict}", style=_STYLE[verdict])
+    ignored = sum(access.suppressed for access in report.accesses)
+    if ignored:
+        tally.append(f" ({ignored} ignored)")
+    yield tally if tally else Text("nothing is accessed at computed positions", style="green")
+    for condition in report.requires:
+        yield Text(f"requires {condition}", style="yellow")
+    if report.unmodelled:
+        names = ", ".join(f"{name} ×{count}" for name, count in report.unmodelled.items())
+        yield Text(f"not modelled, taken as any value [RZ901]: {names}")
+    for suppression in unused(report.suppressions):
+        yield _unused(suppression)
+    for note in report.notes:
+        yield Text(f"note: {note}")
+    if report.timings:
+        # A stage that had nothing to do is not worth a reader's time either.
+        spent = {stage: s for stage, s in report.timings.items() if s >= 1e-5 or stage == "trace"}
+        times = ", ".join(f"{stage} {seconds_as_text(s)}" for stage, s in spent.items())
+        yield Text(f"time: {times}", style="dim")
+
+
+def _unused(suppression: Suppression) -> Text:
+    place = f"{shown_path(suppression.location.file)}:{suppression.location.line}"
+    return Text.assemble((f"unused[RZ902]: {place}: ", "yellow"), complaint(suppression))
+
+
+def seconds_as_text(seconds: float) -> str:
+    """A duration in the unit a person would pick."""
+    if seconds >= 1:
+        return f"{seconds:.1f} s"
+    if seconds >= 1e-3:
+        return f"{seconds * 1e3:.1f} ms"
+    return f"{seconds * 1e6:.0f} µs"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"

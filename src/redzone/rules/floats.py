@@ -1,0 +1,181 @@
+"""Floating-point arithmetic as far as it reaches an index: outward rounding, infinities, NaN.
+
+XLA may fuse a product and a sum, or keep a wider intermediate, so a bound that is not exactly
+representable is moved outward by two units in the last place; one that is, holds however the
+exact value is rounded, because rounding is monotone.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from redzone.domains import TOP_FLOAT, DtypeInfo, Fact, summarised
+
+_INF = math.inf
+
+
+def outward(lo: float, hi: float, nan: bool, info: DtypeInfo) -> Fact:
+    """The range [lo, hi] of exact results as the dtype holds it after rounding."""
+    if lo != lo or hi != hi:
+        return TOP_FLOAT
+    if info.bits <= 8:
+        return TOP_FLOAT
+    lo, hi = _down(lo, info), _up(hi, info)
+    return Fact(lo, hi, 0 if lo == hi and not nan else 1, nan)
+
+
+def _exact(x: float, info: DtypeInfo) -> bool:
+    return x == math.floor(x) and abs(x) <= 2.0 ** min(info.mantissa, 52)
+
+
+def _slack(x: float, info: DtypeInfo) -> float:
+    """Two units in the last place of the dtype at x, its smallest normal number included."""
+    tiny = 2.0**-1021 if info.bits == 64 else (2.0**-13 if info.bits == 16 and info.mantissa == 11 else 2.0**-125)
+    return max(abs(x) * 2.0 ** (2 - info.mantissa), tiny)
+
+
+def _greatest(info: DtypeInfo) -> float:
+    if info.bits == 64:
+        return float(np.finfo(np.float64).max)
+    return 65504.0 if info.mantissa == 11 else 3.0e38
+
+
+def _up(x: float, info: DtypeInfo) -> float:
+    if x == _INF or _exact(x, info):
+        return x
+    if x == -_INF:
+        return -_greatest(info)
+    moved = x + _slack(x, info)
+    return moved if moved < _greatest(info) else _INF
+
+
+def _down(x: float, info: DtypeInfo) -> float:
+    return -_up(-x, info)
+
+
+def _product(x: float, y: float) -> float:
+    return 0.0 if x == 0 or y == 0 else x * y
+
+
+def add(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
+    a, b = summarised(a), summarised(b)
+    nan = a.nan or b.nan or (a.hi == _INF and b.lo == -_INF) or (a.lo == -_INF and b.hi == _INF)
+    lo = -_INF if -_INF in (a.lo, b.lo) else a.lo + b.lo
+    hi = _INF if _INF in (a.hi, b.hi) else a.hi + b.hi
+    return outward(lo, hi, nan, info)
+
+
+def neg(a: Fact) -> Fact:
+    a = summarised(a)
+    return Fact(-a.hi, -a.lo, a.step, a.nan)
+
+
+def sub(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
+    return add(a, neg(b), info)
+
+
+def mul(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
+    a, b = summarised(a), summarised(b)
+    infinite = _INF in (a.hi, b.hi, -a.lo, -b.lo)
+    nan = a.nan or b.nan or (infinite and (a.lo <= 0 <= a.hi or b.lo <= 0 <= b.hi))
+    corners = [_product(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
+    return outward(min(corners), max(corners), nan, info)
+
+
+def div(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
+    a, b = summarised(a), summarised(b)
+    if b.lo <= 0 <= b.hi or _INF in (a.hi, b.hi, -a.lo, -b.lo):
+        return TOP_FLOAT
+    corners = [x / y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
+    # Division may be done as a product with a reciprocal: one rounding more, also of exact quotients.
+    lo, hi = min(corners), max(corners)
+    lo, hi = lo - (_slack(lo, info) if lo else 0.0), hi + (_slack(hi, info) if hi else 0.0)
+    return outward(lo, hi, a.nan or b.nan, info)
+
+
+def absolute(a: Fact) -> Fact:
+    a = summarised(a)
+    lo = 0.0 if a.lo <= 0 <= a.hi else min(abs(a.lo), abs(a.hi))
+    hi = max(abs(a.lo), abs(a.hi))
+    return Fact(lo, hi, 0 if lo == hi and not a.nan else 1, a.nan)
+
+
+def whole(a: Fact, function: Any) -> Fact:
+    """floor, ceil and the like: monotone and exact."""
+    a = summarised(a)
+    lo = a.lo if math.isinf(a.lo) else float(function(a.lo))
+    hi = a.hi if math.isinf(a.hi) else float(function(a.hi))
+    return Fact(lo, hi, 0 if lo == hi and not a.nan else 1, a.nan)
+
+
+def sign(a: Fact) -> Fact:
+    a = summarised(a)
+    return Fact(math.copysign(1.0, a.lo) if a.lo else 0.0, math.copysign(1.0, a.hi) if a.hi else 0.0, 1, a.nan)
+
+
+def within(lo: float, hi: float, a: Fact) -> Fact:
+    """A function whose results lie in [lo, hi] up to the library's error, NaN for a NaN."""
+    margin = 1e-2
+    return Fact(lo - margin if math.isfinite(lo) else lo, hi + margin if math.isfinite(hi) else hi, 1, a.nan)
+
+
+def power(a: Fact, exponent: int, info: DtypeInfo) -> Fact:
+    a = summarised(a)
+    if exponent < 0 or not (math.isfinite(a.lo) and math.isfinite(a.hi)):
+        if exponent >= 0 and exponent % 2 == 0:
+            return Fact(0.0, _INF, 1, a.nan)
+        return TOP_FLOAT
+    try:
+        ends = (a.lo**exponent, a.hi**exponent)
+    except OverflowError:
+        return TOP_FLOAT
+    lo, hi = min(ends), max(ends)
+    if exponent % 2 == 0 and a.lo <= 0 <= a.hi and exponent:
+        lo = 0.0
+    slack = 1.0 + exponent * 2.0 ** (2 - info.mantissa)
+    lo, hi = (lo * slack if lo < 0 else lo / slack), (hi * slack if hi > 0 else hi / slack)
+    return outward(lo, hi, a.nan, info)
+
+
+def from_integer(a: Fact, info: DtypeInfo) -> Fact:
+    a = summarised(a)
+    if type(a.lo) is not int or type(a.hi) is not int:
+        return TOP_FLOAT
+    try:
+        lo, hi = float(a.lo), float(a.hi)
+    except OverflowError:
+        return TOP_FLOAT
+    return outward(lo, hi, False, info)
+
+
+def to_integer(a: Fact, info: DtypeInfo) -> Fact:
+    """Truncation toward zero; XLA saturates what does not fit and makes NaN zero."""
+    a = summarised(a)
+    if info.kind == "b":
+        if a.lo > 0 or a.hi < 0:
+            return Fact(1, 1, 0)
+        return Fact(0, 0, 0) if a.lo == 0 == a.hi and not a.nan else Fact(0, 1)
+    lo = info.min if a.lo == -_INF else min(max(math.trunc(a.lo), info.min), info.max) if a.lo != _INF else info.max
+    hi = info.max if a.hi == _INF else min(max(math.trunc(a.hi), info.min), info.max) if a.hi != -_INF else info.min
+    if a.nan:
+        lo, hi = min(lo, 0), max(hi, 0)
+    return Fact(lo, hi, 0 if lo == hi else 1)
+
+
+def to_float(a: Fact, source: DtypeInfo, info: DtypeInfo) -> Fact:
+    a = summarised(a)
+    if info.bits <= 8 or source.bits <= 8:
+        return TOP_FLOAT if info.bits <= 8 else Fact(a.lo, a.hi, 1, True)
+    return outward(a.lo, a.hi, a.nan, info)
+
+
+def from_bits(a: Fact, info: DtypeInfo) -> Fact:
+    """A float made from the bits of an integer: monotone among the non-negative numbers."""
+    a = summarised(a)
+    if info.bits != 32 or not (0 <= a.lo and a.hi < 0x7F800000):
+        return TOP_FLOAT
+    lo, hi = (float(np.uint32(x).view(np.float32)) for x in (a.lo, a.hi))
+    return Fact(lo, hi, 0 if lo == hi else 1)

@@ -1,0 +1,154 @@
+"""The values that indexing equations produce: what an array holds survives reads and writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from redzone.access.site import column_of, stays_inside
+from redzone.access.xla import ACCESSES
+from redzone.domains import Fact, join, scalar, settle, summarised, top
+from redzone.rules.integers import of, wrapped
+from redzone.rules.shapes import summarised_along
+from redzone.rules.table import rule, top_of
+
+
+def _range_along(fact: Fact, axis: int, lo: int, hi: int) -> Fact:
+    """The hull of the rows lo..hi (clamped into the array) along one kept-apart dimension."""
+    n = fact.lo.shape[axis]
+    first, last = min(max(lo, 0), n - 1), min(max(hi, 0), n - 1)
+    window = [slice(None)] * fact.lo.ndim
+    window[axis] = slice(first, last + 1)
+    at = tuple(window)
+    return Fact(
+        fact.lo[at].min(axis=axis, keepdims=True), fact.hi[at].max(axis=axis, keepdims=True), 1, fact.nan
+    )
+
+
+@rule("dynamic_slice_p")
+def _dynamic_slice(eqn: Any, a: Fact, *starts: Fact) -> Fact:
+    if type(a.lo) is not np.ndarray:
+        return a
+    for axis, (size, start) in enumerate(zip(eqn.params["slice_sizes"], starts, strict=False)):
+        n = a.lo.shape[axis]
+        if n == 1 or size == n:
+            continue
+        first, last = min(max(start.lo, 0), n - size), min(max(start.hi, 0), n - size)
+        if first == last and size:
+            window = [slice(None)] * a.lo.ndim
+            window[axis] = slice(first, first + size)
+            a = Fact(a.lo[tuple(window)], a.hi[tuple(window)], 1, a.nan)
+        else:
+            a = _range_along(a, axis, first, last + size - 1)
+    return settle(a.lo, a.hi, a.nan)
+
+
+@rule("dynamic_update_slice_p", needs=(0, 1))
+def _dynamic_update_slice(eqn: Any, a: Fact, update: Fact, *starts: Fact) -> Fact:
+    whole, part = eqn.invars[0].aval.shape, eqn.invars[1].aval.shape
+    if any(type(n) is int and n == 0 for n in part):
+        return a
+    if all(x == y for x, y in zip(whole, part, strict=True)):
+        return update
+    partial = [d for d, (x, y) in enumerate(zip(whole, part, strict=True)) if x != y]
+    return join(summarised_along(a, partial), summarised_along(update, partial))
+
+
+def fill_of(eqn: Any) -> Fact:
+    """What a gather in fill mode yields outside the operand."""
+    value = eqn.params.get("fill_value")
+    info = of(eqn.outvars[0])
+    if value is not None:
+        number = np.asarray(value).item()
+        return scalar(number) if info.integral else Fact(float("-inf"), float("inf"), 1, True)
+    if info.kind == "i":
+        return scalar(info.min)
+    return scalar(info.max) if info.integral else top(None)
+
+
+@rule("gather_p")
+def _gather(eqn: Any, a: Fact, indices: Fact) -> Fact:
+    site = ACCESSES[eqn.primitive](eqn, ())
+    result = _gathered(eqn, site, a, indices)
+    if site.mode in ("fill", "one_hot") and not stays_inside(site, [indices] * len(site.columns)):
+        result = join(result, fill_of(eqn) if site.mode == "fill" else scalar(0 if of(eqn.outvars[0]).integral else 0.0))
+    return result
+
+
+def _gathered(eqn: Any, site: Any, a: Fact, indices: Fact) -> Fact:
+    if type(a.lo) is not np.ndarray:
+        return a
+    numbers = eqn.params["dimension_numbers"]
+    rank = len(eqn.outvars[0].aval.shape)
+    single = _single_column(a, site, numbers, indices)
+    if single is not None:
+        return single
+    for col in site.columns:
+        if a.lo.shape[col.dim] == 1:
+            continue
+        lo, hi = column_of(indices, col.column)
+        first = int(lo.min()) if type(lo) is np.ndarray else lo
+        last = int(hi.max()) if type(hi) is np.ndarray else hi
+        if type(first) is not int or type(last) is not int:
+            return summarised(a)
+        if site.window[col.dim] != a.lo.shape[col.dim] or first != 0 or last != 0:
+            a = _range_along(a, col.dim, first, last + site.window[col.dim] - 1)
+    gone = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
+    a = _settled_along(a, numbers.operand_batching_dims)
+    if type(a.lo) is not np.ndarray:
+        return a
+    shape = [1] * rank
+    rest = iter(numbers.offset_dims)
+    for d, n in enumerate(a.lo.shape):
+        if d not in gone:
+            shape[next(rest)] = n
+    return settle(a.lo.reshape(shape), a.hi.reshape(shape), a.nan)
+
+
+def _settled_along(a: Fact, axes: Any) -> Fact:
+    return summarised_along(a, axes) if axes else settle(a.lo, a.hi, a.nan)
+
+
+def _single_column(a: Fact, site: Any, numbers: Any, indices: Fact) -> Fact | None:
+    """A one-dimensional table read at known positions: exactly those elements."""
+    if a.lo.ndim != 1 or type(indices.lo) is not np.ndarray or numbers.operand_batching_dims:
+        return None
+    if not (indices.lo is indices.hi or (indices.lo == indices.hi).all()) or site.window != (1,):
+        return None
+    at = np.clip(column_of(indices, 0)[0], 0, a.lo.shape[0] - 1)
+    if tuple(numbers.offset_dims):
+        return None
+    return settle(a.lo[at], a.hi[at], a.nan)
+
+
+@rule("scatter_p", "scatter_min_p", "scatter_max_p", needs=(0, 2))
+def _scatter(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
+    """Every element is the old one, an update, or (min, max) whichever of the two is taken.
+
+    `scatter_apply` is the plain primitive with a function of its own.
+    """
+    if eqn.primitive.name == "scatter" and eqn.params.get("update_jaxpr") is not None:
+        return top_of(eqn.outvars[0])
+    return join(summarised(a), summarised(updates))
+
+
+@rule("scatter_add_p", "scatter_sub_p", needs=(0, 2))
+def _scatter_add(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
+    """An element receives between none and all of the index tuples' updates; uniqueness promised is not relied on."""
+    info = of(eqn.outvars[0])
+    if not info.integral or info.kind == "b":
+        return top_of(eqn.outvars[0])
+    count: Any = 1
+    for n in eqn.invars[1].aval.shape[:-1]:
+        count = count * n
+    a, updates = summarised(a), summarised(updates)
+    lo, hi = min(0, updates.lo) * count, max(0, updates.hi) * count
+    if eqn.primitive.name == "scatter-sub":
+        lo, hi = -hi, -lo
+    return wrapped(a.lo + lo, a.hi + hi, 1, info)
+
+
+@rule("scatter_mul_p", "scatter_apply_p", needs="none")
+def _scatter_other(eqn: Any, *_: Fact) -> Any:
+    return top_of(eqn.outvars[0])

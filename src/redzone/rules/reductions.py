@@ -1,0 +1,276 @@
+"""Reductions, prefix scans, sorts and products over axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from redzone.domains import TOP_FLOAT, Fact, scalar, settle, summarised
+from redzone.domains.fact import SMALL
+from redzone.rules.integers import of, wrapped
+from redzone.rules.shapes import mapped, summarised_along
+from redzone.rules.table import anything, rule, top_of
+
+
+def _count(shape: Any, axes: Any) -> Any:
+    n: Any = 1
+    for axis in axes:
+        n = n * shape[axis]
+    return n
+
+
+def _without(fact: Fact, axes: Any) -> Fact:
+    gone = set(axes)
+    return mapped(fact, lambda x: x.reshape([s for i, s in enumerate(x.shape) if i not in gone]))
+
+
+@rule("reduce_sum_p", floats=False)
+def _reduce_sum(eqn: Any, a: Fact) -> Fact:
+    info, axes, shape = of(eqn.outvars[0]), eqn.params["axes"], eqn.invars[0].aval.shape
+    if not info.integral or info.kind == "b":
+        return top_of(eqn.outvars[0])
+    if type(a.lo) is np.ndarray:
+        folded = _count(shape, [x for x in axes if a.lo.shape[x] == 1])
+        if type(folded) is int and _count(shape, axes) * SMALL < 2**62:
+            lo = a.lo.sum(axis=tuple(axes)) * folded
+            hi = a.hi.sum(axis=tuple(axes)) * folded
+            if lo.ndim == 0:
+                return wrapped(int(lo), int(hi), 0 if lo == hi else 1, info)
+            if max(abs(int(lo.min())), abs(int(hi.max()))) < 2**62:
+                return wrapped(lo, hi, 1, info)
+        a = summarised(a)
+    n = _count(shape, axes)
+    if a.step == 0:
+        return wrapped(a.lo * n, a.hi * n, 0, info)
+    return wrapped(a.lo * n, a.hi * n, a.step, info)
+
+
+@rule("reduce_max_p", "reduce_min_p", "reduce_and_p", "reduce_or_p")
+def _reduce_extreme(eqn: Any, a: Fact) -> Fact:
+    """The result is one of the elements; kept-apart bounds are reduced as the elements are.
+
+    Bitwise reductions behave so only for bool.
+    """
+    axes, shape = eqn.params["axes"], eqn.invars[0].aval.shape
+    name, info = eqn.primitive.name, of(eqn.outvars[0])
+    if info.kind == "x" or (name in ("reduce_and", "reduce_or") and info.kind != "b"):
+        return top_of(eqn.outvars[0])
+    if any(type(shape[x]) is int and shape[x] == 0 for x in axes):
+        return top_of(eqn.outvars[0])
+    if type(a.lo) is not np.ndarray:
+        return a
+    reduce = np.max if name in ("reduce_max", "reduce_or") else np.min
+    lo, hi = reduce(a.lo, axis=tuple(axes)), reduce(a.hi, axis=tuple(axes))
+    return settle(lo.item(), hi.item(), a.nan) if lo.ndim == 0 else settle(lo, hi, a.nan)
+
+
+@rule("reduce_xor_p", "reduce_prod_p", floats=False)
+def _reduce_product(eqn: Any, a: Fact) -> Fact:
+    info = of(eqn.outvars[0])
+    if info.kind == "b" or not info.integral:
+        return top_of(eqn.outvars[0])
+    a = summarised(a)
+    if eqn.primitive.name == "reduce_xor":
+        if a.lo >= 0:
+            return Fact(0, (1 << a.hi.bit_length()) - 1)
+        return top_of(eqn.outvars[0])
+    n = _count(eqn.invars[0].aval.shape, eqn.params["axes"])
+    if 0 <= a.lo and a.hi <= 1:
+        return a if n else scalar(1)
+    if type(n) is not int or n > 64:
+        return top_of(eqn.outvars[0])
+    most = max(abs(a.lo), abs(a.hi)) ** n
+    return wrapped(a.lo**n if a.lo >= 0 else -most, a.hi**n if a.lo >= 0 else most, 1, info)
+
+
+@rule("argmax_p", "argmin_p", needs="none")
+def _arg_extreme(eqn: Any, *_: Fact) -> Fact:
+    n = _count(eqn.invars[0].aval.shape, eqn.params["axes"])
+    return wrapped(0, n - 1, 0 if n == 1 else 1, of(eqn.outvars[0]))
+
+
+@rule("cumsum_p", floats=False)
+def _cumsum(eqn: Any, a: Fact) -> Fact:
+    info, axis = of(eqn.outvars[0]), eqn.params["axis"]
+    n = eqn.invars[0].aval.shape[axis]
+    if not info.integral or info.kind == "b":
+        return top_of(eqn.outvars[0])
+    if type(a.lo) is np.ndarray:
+        if a.lo.shape[axis] == n and n * SMALL < 2**62:
+            backward = eqn.params["reverse"]
+
+            def total(x: np.ndarray) -> np.ndarray:
+                return np.flip(np.cumsum(np.flip(x, axis), axis), axis) if backward else np.cumsum(x, axis)
+
+            return wrapped(total(a.lo), total(a.hi), 1, info)
+        a = summarised(a)
+    lo = a.lo * n if a.lo < 0 else a.lo
+    hi = a.hi * n if a.hi > 0 else a.hi
+    if a.step == 0 and a.lo == 0:
+        return a
+    return wrapped(lo, hi, 1, info)
+
+
+@rule("cumprod_p", floats=False)
+def _cumprod(eqn: Any, a: Fact) -> Fact:
+    a = summarised(a)
+    if of(eqn.outvars[0]).integral and 0 <= a.lo and a.hi <= 1:
+        return a
+    return top_of(eqn.outvars[0])
+
+
+@rule("cummax_p", "cummin_p", "cumlogsumexp_p")
+def _cumulative_extreme(eqn: Any, a: Fact) -> Fact:
+    if eqn.primitive.name == "cumlogsumexp":
+        return TOP_FLOAT
+    return summarised_along(a, (eqn.params["axis"],))
+
+
+@rule("sort_p")
+def _sort(eqn: Any, *operands: Fact) -> Any:
+    axis = eqn.params["dimension"]
+    facts = [summarised_along(f, (axis,)) for f in operands]
+    return facts[0] if len(facts) == 1 else facts
+
+
+@rule("top_k_p", "approx_top_k_p")
+def _top_k(eqn: Any, a: Fact, *_: Fact) -> list[Fact]:
+    axis = eqn.params.get("axis", eqn.params.get("reduction_dimension", -1))
+    n = eqn.invars[0].aval.shape[axis]
+    if eqn.primitive.name != "top_k":
+        return [top_of(eqn.outvars[0]), top_of(eqn.outvars[1])]
+    return [summarised(a), wrapped(0, n - 1, 1 if n != 1 else 0, of(eqn.outvars[1]))]
+
+
+@rule("dot_general_p", floats=False)
+def _dot_general(eqn: Any, a: Fact, b: Fact) -> Fact:
+    info = of(eqn.outvars[0])
+    if not info.integral or info.kind == "b":
+        return top_of(eqn.outvars[0])
+    (contract, _), _ = eqn.params["dimension_numbers"]
+    n = _count(eqn.invars[0].aval.shape, contract)
+    a, b = summarised(a), summarised(b)
+    corners = [x * y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
+    return wrapped(n * min(corners), n * max(corners), 1, info)
+
+
+@rule("reduce_window_max_p", "reduce_window_min_p", "select_and_gather_add_p", needs="none")
+def _window(eqn: Any, *_: Fact) -> Any:
+    return anything(eqn)
+
+
+@rule("reduce_window_sum_p", floats=False)
+def _window_sum(eqn: Any, a: Fact) -> Fact:
+    info = of(eqn.outvars[0])
+    if not info.integral or info.kind == "b":
+        return top_of(eqn.outvars[0])
+    n = 1
+    for d in eqn.params["window_dimensions"]:
+        n *= d
+    a = summarised(a)
+    return wrapped(min(0, a.lo) * n, max(0, a.hi) * n, 1, info)
+
+
+@rule("all_gather_p", "all_gather_invariant_p", "all_to_all_p", "pmax_p", "pmin_p", "pgather_p")
+def _exchanged(eqn: Any, *facts: Fact) -> Any:
+    """Collectives whose result holds only elements of some shard's operand."""
+    facts = tuple(summarised(f) for f in facts)
+    return facts[0] if len(eqn.outvars) == 1 else list(facts)
+
+
+@rule("ppermute_p", "collective_permute_p", "psend_p")
+def _permuted(eqn: Any, a: Fact) -> Fact:
+    """A shard nobody sends to receives zeros."""
+    a = summarised(a)
+    if not of(eqn.outvars[0]).integral:
+        return top_of(eqn.outvars[0])
+    lo, hi = min(a.lo, 0), max(a.hi, 0)
+    return Fact(lo, hi, 0 if lo == hi else 1)
+
+
+@rule(
+    "random_bits_p",
+    "random_seed_p",
+    "random_split_p",
+    "random_fold_in_p",
+    "random_wrap_p",
+    "random_unwrap_p",
+    "random_clone_p",
+    "random_gamma_p",
+    "threefry2x32_p",
+    "rng_bit_generator_p",
+    "rng_uniform_p",
+    "conv_general_dilated_p",
+    "fft_p",
+    "log_p",
+    "log1p_p",
+    "expm1_p",
+    "rsqrt_p",
+    "cbrt_p",
+    "tan_p",
+    "sinh_p",
+    "cosh_p",
+    "asin_p",
+    "acos_p",
+    "atan_p",
+    "asinh_p",
+    "acosh_p",
+    "atanh_p",
+    "atan2_p",
+    "erf_inv_p",
+    "lgamma_p",
+    "digamma_p",
+    "polygamma_p",
+    "igamma_p",
+    "igammac_p",
+    "igamma_grad_a_p",
+    "random_gamma_grad_p",
+    "zeta_p",
+    "regularized_incomplete_beta_p",
+    "bessel_i0e_p",
+    "bessel_i1e_p",
+    "complex_p",
+    "real_p",
+    "imag_p",
+    "conj_p",
+    "cholesky_p",
+    "lu_p",
+    "lu_solve_p",
+    "qr_p",
+    "geqrf_p",
+    "geqp3_p",
+    "householder_product_p",
+    "svd_p",
+    "eig_p",
+    "eigh_p",
+    "schur_p",
+    "hessenberg_p",
+    "tridiagonal_p",
+    "tridiagonal_solve_p",
+    "triangular_solve_p",
+    "linear_solve_p",
+    "select_and_scatter_p",
+    "select_and_scatter_add_p",
+    "reduce_window_p",
+    "reduce_p",
+    "scaled_matmul_p",
+    "mulhi_p",
+    "after_all_p",
+    "create_token_p",
+    "psum_p",
+    "psum2_p",
+    "psum_invariant_p",
+    "reduce_scatter_p",
+    "platform_index_p",
+    "pure_callback_p",
+    "io_callback_p",
+    "debug_callback_p",
+    "linear_solve_p",
+    needs="none",
+)
+def _deliberately_anything(eqn: Any, *_: Fact) -> Any:
+    """Known primitives whose results are not tracked: any value of their dtype is the rule, not a gap."""
+    return anything(eqn)
+
+

@@ -1,0 +1,234 @@
+"""Primitives that move elements without computing on them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from redzone.domains import Fact, join, joined, scalar, settle, summarised, top
+from redzone.domains.fact import KEEP, SMALL
+from redzone.rules.integers import of
+from redzone.rules.table import rule, top_of
+
+#: An iota up to this long keeps its elements apart.
+SHORT = 128
+
+
+def mapped(fact: Fact, function: Any) -> Fact:
+    """Apply a rearrangement to both bounds of a kept-apart fact."""
+    if type(fact.lo) is not np.ndarray:
+        return fact
+    lo = function(fact.lo)
+    hi = lo if fact.hi is fact.lo else function(fact.hi)
+    return settle(lo, hi, fact.nan)
+
+
+def summarised_along(fact: Fact, axes: Any) -> Fact:
+    """The fact with these dimensions no longer kept apart."""
+    if type(fact.lo) is not np.ndarray:
+        return fact
+    axes = tuple(axes)
+    return settle(fact.lo.min(axis=axes, keepdims=True), fact.hi.max(axis=axes, keepdims=True), fact.nan)
+
+
+@rule("broadcast_in_dim_p", needs=(0,), moves=True)
+def _broadcast_in_dim(eqn: Any, a: Fact, *_: Fact) -> Fact:
+    if type(a.lo) is not np.ndarray:
+        return a
+    rank = len(eqn.params["shape"])
+    dims = eqn.params["broadcast_dimensions"]
+
+    def place(x: np.ndarray) -> np.ndarray:
+        shape = [1] * rank
+        for source, target in enumerate(dims):
+            shape[target] = x.shape[source]
+        return x.reshape(shape)
+
+    return mapped(a, place)
+
+
+@rule("reshape_p", needs=(0,), moves=True)
+def _reshape(eqn: Any, a: Fact, *_: Fact) -> Fact:
+    if type(a.lo) is not np.ndarray:
+        return a
+    old, new = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape
+    if eqn.params.get("dimensions") is not None:
+        return summarised(a)
+    if a.lo.shape == tuple(old):
+        return mapped(a, lambda x: x.reshape(new))
+    if [d for d in old if d != 1] != [d for d in new if d != 1]:
+        return summarised(a)
+    kept = [k for k, d in zip(a.lo.shape, old, strict=True) if d != 1]
+
+    def place(x: np.ndarray) -> np.ndarray:
+        rest = iter(kept)
+        return x.reshape([1 if d == 1 else next(rest) for d in new])
+
+    return mapped(a, place)
+
+
+@rule("squeeze_p", moves=True)
+def _squeeze(eqn: Any, a: Fact) -> Fact:
+    if type(a.lo) is not np.ndarray:
+        return a
+    gone = set(eqn.params["dimensions"])
+    return mapped(a, lambda x: x.reshape([s for i, s in enumerate(x.shape) if i not in gone]))
+
+
+@rule("transpose_p", moves=True)
+def _transpose(eqn: Any, a: Fact) -> Fact:
+    return mapped(a, lambda x: x.transpose(eqn.params["permutation"]))
+
+
+@rule("rev_p", moves=True)
+def _rev(eqn: Any, a: Fact) -> Fact:
+    return mapped(a, lambda x: np.flip(x, eqn.params["dimensions"]))
+
+
+@rule("slice_p", moves=True)
+def _slice(eqn: Any, a: Fact) -> Fact:
+    if type(a.lo) is not np.ndarray:
+        return a
+    p = eqn.params
+    strides = p["strides"] or (1,) * len(p["start_indices"])
+    window = tuple(
+        slice(None) if size == 1 else slice(start, stop, stride)
+        for start, stop, stride, size in zip(
+            p["start_indices"], p["limit_indices"], strides, a.lo.shape, strict=True
+        )
+    )
+    if 0 in eqn.outvars[0].aval.shape:
+        return scalar(0)
+    return mapped(a, lambda x: x[window])
+
+
+@rule("concatenate_p")
+def _concatenate(eqn: Any, *parts: Fact) -> Fact:
+    if len(parts) == 1:
+        return parts[0]
+    axis = eqn.params["dimension"]
+    shape = eqn.outvars[0].aval.shape
+    sizes = [v.aval.shape[axis] for v in eqn.invars]
+    first = parts[0]
+    if type(shape[axis]) is not int or shape[axis] > KEEP:
+        return joined(p for p, n in zip(parts, sizes, strict=True) if type(n) is not int or n > 0)
+    plain = not any(type(p.lo) is np.ndarray for p in parts)
+    if plain and all(p.lo == first.lo and p.hi == first.hi for p in parts):
+        return joined(parts)
+    if of(eqn.outvars[0]).kind == "x" or not all(_small(p) for p in parts):
+        return joined(summarised(p) for p in parts)
+    rank = len(shape)
+    if plain:
+        dtype = np.float64 if any(type(p.lo) is float for p in parts) else np.int64
+        at = [1] * rank
+        at[axis] = shape[axis]
+        los, his = [], []
+        for p, n in zip(parts, sizes, strict=True):
+            los.extend([p.lo] * n)
+            his.extend([p.hi] * n)
+        lo = np.array(los, dtype).reshape(at)
+        hi = np.array(his, dtype).reshape(at)
+        return settle(lo, hi, any(p.nan for p in parts))
+    spread = []
+    others = [1] * rank
+    for p in parts:
+        if type(p.lo) is np.ndarray:
+            others = [max(x, y) for x, y in zip(others, p.lo.shape, strict=True)]
+    others[axis] = shape[axis]
+    if int(np.prod(others)) > KEEP:
+        return joined(summarised(p) for p in parts)
+    for p, n in zip(parts, sizes, strict=True):
+        target = list(others)
+        target[axis] = n
+        spread.append((np.broadcast_to(p.lo, target), np.broadcast_to(p.hi, target)))
+    lo = np.concatenate([x for x, _ in spread], axis)
+    hi = np.concatenate([y for _, y in spread], axis)
+    return settle(lo, hi, any(p.nan for p in parts))
+
+
+def _small(fact: Fact) -> bool:
+    if type(fact.lo) is np.ndarray or type(fact.lo) is float:
+        return True
+    return type(fact.lo) is int and type(fact.hi) is int and -SMALL <= fact.lo and fact.hi <= SMALL
+
+
+@rule("pad_p")
+def _pad(eqn: Any, a: Fact, value: Fact) -> Fact:
+    config = eqn.params["padding_config"]
+    value = summarised(value)
+    if all(low <= 0 and high <= 0 and interior == 0 for low, high, interior in config):
+        return summarised(a)
+    if type(a.lo) is np.ndarray or len(config) == 1:
+        out = eqn.outvars[0].aval.shape
+        size = 1
+        for d in out:
+            size *= d
+        if size <= KEEP and _small(value) and _small(a) and 0 not in out and of(eqn.outvars[0]).kind in "biuf":
+            return _pad_exactly(eqn, a, value)
+    return join(summarised(a), value)
+
+
+def _pad_exactly(eqn: Any, a: Fact, value: Fact) -> Fact:
+    shape, out = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape
+
+    def place(x: Any, fill: Any) -> np.ndarray:
+        target = np.full(out, fill)
+        source = np.broadcast_to(x, shape)
+        where, which = [], []
+        for (low, _, interior), n, limit in zip(eqn.params["padding_config"], shape, out, strict=True):
+            positions = low + np.arange(n) * (interior + 1)
+            inside = (positions >= 0) & (positions < limit)
+            where.append(positions[inside])
+            which.append(np.flatnonzero(inside))
+        target[np.ix_(*where)] = source[np.ix_(*which)]
+        return target
+
+    return settle(place(a.lo, value.lo), place(a.hi, value.hi), a.nan or value.nan)
+
+
+@rule("iota_p", needs="none")
+def _iota(eqn: Any, *_: Fact) -> Fact:
+    shape, axis = eqn.params["shape"], eqn.params["dimension"]
+    info = of(eqn.outvars[0])
+    n = shape[axis]
+    if info.kind not in "iuf":
+        return top_of(eqn.outvars[0])
+    if type(n) is int:
+        if n <= 1:
+            return scalar(0 if info.integral else 0.0)
+        if (info.integral and n - 1 > info.max) or (not info.integral and n > 256):
+            return top_of(eqn.outvars[0])
+        if n <= SHORT:
+            at = [1] * len(shape)
+            at[axis] = n
+            values = np.arange(n, dtype=np.int64 if info.integral else np.float64).reshape(at)
+            return Fact(values, values)
+    elif not info.integral:
+        return top_of(eqn.outvars[0])
+    return Fact(0, n - 1)
+
+
+@rule("split_p")
+def _split(eqn: Any, a: Fact) -> list[Fact]:
+    axis, start, parts = eqn.params["axis"], 0, []
+    for size in eqn.params["sizes"]:
+        if type(a.lo) is np.ndarray and a.lo.shape[axis] != 1:
+            window = [slice(None)] * a.lo.ndim
+            window[axis] = slice(start, start + size)
+            parts.append(mapped(a, lambda x, w=tuple(window): x[w]) if size else scalar(0))
+        else:
+            parts.append(a)
+        start += size
+    return parts
+
+
+@rule("stack_p", "tile_p", "expand_dims_p", "unstack_p")
+def _restacked(eqn: Any, *parts: Fact) -> Any:
+    result = joined(summarised(p) for p in parts)
+    return result if len(eqn.outvars) == 1 else [result] * len(eqn.outvars)
+
+
+@rule("empty_p", "empty2_p", needs="none")
+def _zeros(eqn: Any, *_: Fact) -> Fact:
+    return top(eqn.outvars[0].aval.dtype)

@@ -1,0 +1,1 @@
+"""The tests of redzone; the tree mirrors the source."""

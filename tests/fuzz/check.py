@@ -1,0 +1,240 @@
+"""One program, held against redzone: its facts, its verdicts, its witnesses, its conditions."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import random
+import traceback
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+import redzone
+from redzone.domains import Fact, top
+from redzone.engine import analyse
+from tests.fuzz.exact import Interpreter, TooLong
+from tests.fuzz.generate import Argument, Program, sample
+from tests.fuzz.watch import Contradiction, Failure, Tamper, Watch
+
+RUNS = 4
+"""Inputs tried for every program."""
+
+
+class Discarded(Exception):
+    """JAX itself would not trace this program."""
+
+
+@dataclasses.dataclass(slots=True)
+class Outcome:
+    """What came of one program."""
+
+    failure: Failure | None
+    counts: collections.Counter[str]
+    jaxpr: Any = None
+    arguments: Sequence[Any] = ()
+
+
+def spec_of(argument: Argument) -> Any:
+    return redzone.Spec(argument.shape, argument.dtype, min=argument.low, max=argument.high)
+
+
+def fact_of(argument: Argument) -> Fact:
+    """The contract as a fact: a float with a range is not NaN."""
+    if argument.low is None and argument.high is None:
+        return top(np.dtype(argument.dtype))
+    low, high = argument.low, argument.high
+    return Fact(low, high, 0 if low == high else 1)
+
+
+def examine(program: Program, runs: int = RUNS) -> Outcome:
+    """Check the program with redzone, run it, and report the first contradiction."""
+    counts: collections.Counter[str] = collections.Counter()
+    function = program.function()
+    try:
+        closed = jax.make_jaxpr(function)(*(a.struct() for a in program.arguments))
+    except (TypeError, ValueError, OverflowError, IndexError, ZeroDivisionError) as error:
+        raise Discarded(str(error)) from error
+    outcome = Outcome(None, counts, closed)
+    try:
+        report = redzone.check(jax.core.jaxpr_as_fun(closed), *(spec_of(a) for a in program.arguments))
+        outcome.jaxpr = report.jaxpr
+        analysis = analyse(report.jaxpr, [fact_of(a) for a in program.arguments], everything=True)
+    except Exception as error:  # any exception here is a bug of redzone, whatever its type
+        trail = "".join(traceback.format_exception(error)[-4:])
+        outcome.failure = Failure("crash", type(error).__name__, trail)
+        return outcome
+    try:
+        _hold(program, report, analysis.facts, outcome, runs)
+    except Contradiction as contradiction:
+        outcome.failure = contradiction.failure
+    return outcome
+
+
+def _hold(program: Program, report: Any, facts: Any, outcome: Outcome, runs: int) -> None:
+    accesses = {id(a.eqn): a for a in report.accesses}
+    for access in report.accesses:
+        outcome.counts[str(access.verdict)] += 1
+    rng = random.Random(f"inputs:{program.seed}")
+    interpreter = Interpreter(report.jaxpr)
+    for _ in range(runs):
+        args = [sample(rng, a) for a in program.arguments]
+        outcome.arguments = args
+        watch = _run(interpreter, args, Watch(facts, accesses), outcome.counts)
+        if watch is None:
+            continue
+        for access in report.accesses:
+            if id(access.eqn) not in watch.left:
+                continue
+            if access.verdict == "masked":
+                _masked(interpreter, access, args, outcome.counts)
+            if access.verdict == "requires" and satisfied(access.requires, args):
+                raise Contradiction(Failure("requires left its array", access.primitive, _conditions(access)))
+    for access in report.accesses:
+        if access.verdict == "unsafe":
+            _unsafe(program, interpreter, access, accesses, outcome)
+        if access.verdict == "requires":
+            _requires(program, interpreter, access, accesses, outcome, rng)
+
+
+def _run(interpreter: Interpreter, args: Sequence[Any], watch: Watch, counts: Any) -> Watch | None:
+    try:
+        interpreter.run(args, watch)
+    except TooLong:
+        counts["too long"] += 1
+        return None
+    counts["runs"] += 1
+    counts["equations"] += watch.equations
+    return watch
+
+
+def _masked(interpreter: Interpreter, access: Any, args: Sequence[Any], counts: Any) -> None:
+    """Whatever was read outside, the outputs must be the same."""
+    try:
+        first, second = (interpreter.run(args, Tamper(id(access.eqn), garbage)) for garbage in (1, 77))
+    except TooLong:
+        return
+    counts["masked tried"] += 1
+    for a, b in zip(first, second, strict=True):
+        if not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
+            raise Contradiction(Failure("masked shows", access.primitive, f"{a} or {b}\n  {access.eqn}"))
+
+
+def _unsafe(program: Program, interpreter: Interpreter, access: Any, accesses: Any, outcome: Outcome) -> None:
+    witness = access.witness
+    if witness is None:
+        raise Contradiction(Failure("unsafe without witness", access.primitive, access.message))
+    args = [np.asarray(a) for a in witness.arguments]
+    outcome.arguments = args
+    for argument, value in zip(program.arguments, args, strict=True):
+        if value.shape != argument.shape or not within(argument, value):
+            detail = f"{value} is not in {argument}\n  {access.eqn}"
+            raise Contradiction(Failure("witness breaks the contract", access.primitive, detail))
+    watch = _run(interpreter, args, Watch(None, accesses), outcome.counts)
+    if watch is not None and id(access.eqn) not in watch.left:
+        raise Contradiction(Failure("witness stays inside", access.primitive, f"{access.message}\n  {access.eqn}"))
+    outcome.counts["witness replayed"] += 1
+
+
+def within(argument: Argument, value: Any) -> bool:
+    if argument.low is None or value.size == 0:
+        return True
+    return bool(np.all(value >= argument.low) and np.all(value <= argument.high))
+
+
+def _conditions(access: Any) -> str:
+    return ", ".join(map(str, access.requires)) + f"\n  {access.eqn}"
+
+
+def pieces(condition: Any) -> list[tuple[Any, Any, Any]]:
+    """The (place, min, max) parts of a condition; place () is the whole argument."""
+    if isinstance(condition.min, tuple) or isinstance(condition.max, tuple):
+        return list(condition.min if isinstance(condition.min, tuple) else condition.max)
+    return [((), condition.min, condition.max)]
+
+
+def satisfied(conditions: Sequence[Any], args: Sequence[Any]) -> bool:
+    for condition in conditions:
+        for place, low, high in pieces(condition):
+            value = args[condition.leaf][place]
+            if value.size and ((low is not None and np.any(value < low)) or (high is not None and np.any(value > high))):
+                return False
+    return True
+
+
+def _narrowed(program: Program, access: Any) -> list[Argument] | None:
+    """The arguments with the access's conditions added to their contracts; None where nothing is left."""
+    arguments = list(program.arguments)
+    for condition in access.requires:
+        parts = pieces(condition)
+        if len(parts) != 1 or parts[0][0] != ():
+            return None
+        old = arguments[condition.leaf]
+        low, high = parts[0][1:]
+        floor, ceiling = _ends(old)
+        low = floor if low is None else max(low, floor)
+        high = ceiling if high is None else min(high, ceiling)
+        if low > high:
+            return None
+        arguments[condition.leaf] = dataclasses.replace(old, low=low, high=high)
+    return arguments
+
+
+def _ends(argument: Argument) -> tuple[Any, Any]:
+    if argument.low is not None:
+        return argument.low, argument.high
+    if np.dtype(argument.dtype).kind in "iu":
+        info = np.iinfo(argument.dtype)
+        return int(info.min), int(info.max)
+    return -3e38, 3e38
+
+
+def _just_outside(program: Program, narrowed: Sequence[Argument], access: Any) -> Iterator[tuple[int, int]]:
+    """(leaf, value): the neighbours of each condition that the contract still allows."""
+    for condition in access.requires:
+        inner, outer = narrowed[condition.leaf], program.arguments[condition.leaf]
+        if np.dtype(outer.dtype).kind not in "iu":
+            continue
+        floor, ceiling = _ends(outer)
+        if inner.low > floor:
+            yield condition.leaf, int(inner.low) - 1
+        if inner.high < ceiling:
+            yield condition.leaf, int(inner.high) + 1
+
+
+def _requires(
+    program: Program, interpreter: Interpreter, access: Any, accesses: Any, outcome: Outcome, rng: random.Random
+) -> None:
+    """Inside the conditions nothing leaves; just outside them something does, which may take luck to find."""
+    narrowed = _narrowed(program, access)
+    if narrowed is None:
+        outcome.counts["requires not sampled"] += 1
+        return
+    for _ in range(3):
+        args = [sample(rng, a) for a in narrowed]
+        outcome.arguments = args
+        watch = _run(interpreter, args, Watch(None, accesses), outcome.counts)
+        if watch is not None and id(access.eqn) in watch.left:
+            raise Contradiction(Failure("requires left its array", access.primitive, _conditions(access)))
+    for leaf, value in _just_outside(program, narrowed, access):
+        found = any(_violates(rng, interpreter, narrowed, leaf, value, access, accesses, outcome) for _ in range(6))
+        outcome.counts["requires exact" if found else "requires not shown exact"] += 1
+
+
+def _violates(
+    rng: random.Random, interpreter: Interpreter, narrowed: Sequence[Argument], leaf: int, value: int,
+    access: Any, accesses: Any, outcome: Outcome,
+) -> bool:  # fmt: skip
+    args = [sample(rng, a) for a in narrowed]
+    if args[leaf].size == 0:
+        return True
+    spoiled = np.array(args[leaf])
+    if rng.random() < 0.5:
+        spoiled[...] = value
+    else:
+        spoiled.flat[rng.randrange(spoiled.size)] = value
+    args[leaf] = spoiled
+    watch = _run(interpreter, args, Watch(None, accesses), outcome.counts)
+    return watch is not None and id(access.eqn) in watch.left

@@ -1,0 +1,241 @@
+"""An exact interpreter of jaxprs that shows every equation it runs, in every branch and iteration.
+
+Frequent primitives are evaluated in NumPy, the rest by JAX's own eager evaluation; control flow is
+interpreted here so that no equation of a nested jaxpr goes unseen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from redzone.frontend import compat
+from tests.fuzz.arithmetic import ELEMENTWISE
+from tests.fuzz.movement import MOVEMENT
+from tests.fuzz.windows import evaluate_access, is_access
+
+
+class TooLong(Exception):
+    """The run passed its limit of equations; the program may not terminate on this input."""
+
+
+class Observer(Protocol):
+    """What is told of a run. `access` may replace the result of an access."""
+
+    def visit(self, eqn: Any, outvals: Sequence[Any]) -> None: ...
+
+    def access(self, eqn: Any, invals: list[Any], outval: Any) -> Any: ...
+
+
+class Silent:
+    """Looks at nothing."""
+
+    def visit(self, eqn: Any, outvals: Sequence[Any]) -> None:
+        return None
+
+    def access(self, eqn: Any, invals: list[Any], outval: Any) -> Any:
+        return outval
+
+
+_CALLS = {
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "remat2": "jaxpr",
+    "checkpoint": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "custom_vjp_call_jaxpr": "fun_jaxpr",
+    "custom_vmap_call": "call",
+    "composite": "jaxpr",
+}
+
+
+def is_extended(dtype: Any) -> bool:
+    """PRNG keys and their like: kept as JAX arrays, since NumPy has no such dtype."""
+    return bool(jnp.issubdtype(dtype, jax.dtypes.extended))
+
+
+def as_value(value: Any, aval: Any) -> Any:
+    """A constant, literal or result as a NumPy array of its declared dtype."""
+    if is_extended(aval.dtype):
+        return value
+    return np.asarray(value, dtype=aval.dtype)
+
+
+class _Plan:
+    """One jaxpr laid out for running: variables as slots, literals and constants already in place."""
+
+    __slots__ = ("ins", "outs", "slots", "steps")
+
+    def __init__(self, jaxpr: Any) -> None:
+        opened, consts = compat.open_jaxpr(jaxpr)
+        places: dict[Any, int] = {}
+        self.slots: list[Any] = []
+
+        def place(atom: Any) -> int:
+            if isinstance(atom, compat.Literal):
+                self.slots.append(as_value(atom.val, atom.aval))
+                return len(self.slots) - 1
+            if atom not in places:
+                places[atom] = len(self.slots)
+                self.slots.append(None)
+            return places[atom]
+
+        if consts:
+            for var, const in zip(opened.constvars, consts, strict=True):
+                self.slots[place(var)] = as_value(const, var.aval)
+            self.ins = [place(v) for v in opened.invars]
+        else:
+            self.ins = [place(v) for v in (*opened.constvars, *opened.invars)]
+        self.steps: list[tuple[Any, list[int], list[int]]] = []
+        for eqn in opened.eqns:
+            inputs = [place(a) for a in eqn.invars]
+            self.steps.append((eqn, inputs, [place(v) for v in eqn.outvars]))
+        self.outs = [place(a) for a in opened.outvars]
+
+
+class Interpreter:
+    """Runs one program on many inputs; `limit` bounds the equations of a single run."""
+
+    def __init__(self, closed: Any, limit: int = 20_000) -> None:
+        self.closed = closed
+        self.limit = limit
+        self._plans: dict[int, _Plan] = {}
+        self._observer: Observer = Silent()
+        self._left = 0
+
+    def run(self, args: Sequence[Any], observer: Observer) -> list[Any]:
+        """The program's outputs on `args`, everything on the way shown to `observer`."""
+        opened, _ = compat.open_jaxpr(self.closed)
+        self._observer = observer
+        self._left = self.limit
+        values = [as_value(a, v.aval) for a, v in zip(args, opened.invars, strict=True)]
+        with np.errstate(all="ignore"):
+            return self._jaxpr(self.closed, values)
+
+    def _jaxpr(self, jaxpr: Any, args: Sequence[Any]) -> list[Any]:
+        plan = self._plans.get(id(jaxpr))
+        if plan is None:
+            plan = self._plans[id(jaxpr)] = _Plan(jaxpr)
+        slots = plan.slots.copy()
+        for place, value in zip(plan.ins, args, strict=True):
+            slots[place] = value
+        visit = self._observer.visit
+        for eqn, inputs, outputs in plan.steps:
+            self._left -= 1
+            if self._left < 0:
+                raise TooLong
+            outvals = self._equation(eqn, [slots[i] for i in inputs])
+            visit(eqn, outvals)
+            for place, value in zip(outputs, outvals, strict=True):
+                slots[place] = value
+        return [slots[i] for i in plan.outs]
+
+    def _equation(self, eqn: Any, invals: list[Any]) -> Sequence[Any]:
+        name = eqn.primitive.name
+        control = _CONTROL.get(name)
+        if control is not None:
+            return control(self, eqn, invals)
+        if name in _CALLS:
+            return self._jaxpr(eqn.params[_CALLS[name]], invals)
+        outvals = evaluate(eqn, invals)
+        if is_access(name):
+            outvals = [self._observer.access(eqn, invals, outvals[0])]
+        return outvals
+
+    def _cond(self, eqn: Any, invals: list[Any]) -> Sequence[Any]:
+        branches = eqn.params["branches"]
+        which = min(max(int(invals[0]), 0), len(branches) - 1)
+        return self._jaxpr(branches[which], invals[1:])
+
+    def _while(self, eqn: Any, invals: list[Any]) -> Sequence[Any]:
+        params = eqn.params
+        n_cond, n_body = params["cond_nconsts"], params["body_nconsts"]
+        cond_consts, body_consts = invals[:n_cond], invals[n_cond : n_cond + n_body]
+        carry = list(invals[n_cond + n_body :])
+        while True:
+            (go,) = self._jaxpr(params["cond_jaxpr"], [*cond_consts, *carry])
+            if not np.any(go):
+                return carry
+            after = self._jaxpr(params["body_jaxpr"], [*body_consts, *carry])
+            carry = [_where_going(go, new, old) for new, old in zip(after, carry, strict=True)]
+
+    def _scan(self, eqn: Any, invals: list[Any]) -> Sequence[Any]:
+        params = eqn.params
+        n_consts, n_carry, length = params["num_consts"], params["num_carry"], params["length"]
+        consts, carry = invals[:n_consts], list(invals[n_consts : n_consts + n_carry])
+        xs = invals[n_consts + n_carry :]
+        order = range(length - 1, -1, -1) if params["reverse"] else range(length)
+        rows: list[tuple[int, Sequence[Any]]] = []
+        for i in order:
+            out = self._jaxpr(params["jaxpr"], [*consts, *carry, *(x[i] for x in xs)])
+            carry = list(out[:n_carry])
+            rows.append((i, out[n_carry:]))
+        rows.sort(key=lambda row: row[0])
+        ys = [_stacked([r[k] for _, r in rows], v.aval) for k, v in enumerate(eqn.outvars[n_carry:])]
+        return [*carry, *ys]
+
+
+def _where_going(go: Any, new: Any, old: Any) -> Any:
+    """A batched test: the loop runs while any lane goes on, and the finished ones keep their values."""
+    if go.ndim == 0:
+        return new
+    lanes = go.reshape(go.shape + (1,) * (new.ndim - go.ndim))
+    return jnp.where(lanes, new, old) if is_extended(new.dtype) else np.where(lanes, new, old)
+
+
+def _stacked(rows: list[Any], aval: Any) -> Any:
+    if is_extended(aval.dtype):
+        return jnp.stack(rows)
+    if not rows:
+        return np.zeros(aval.shape, aval.dtype)
+    return np.stack(rows)
+
+
+_CONTROL: dict[str, Callable[[Interpreter, Any, list[Any]], Sequence[Any]]] = {
+    "cond": Interpreter._cond,
+    "while": Interpreter._while,
+    "scan": Interpreter._scan,
+}
+
+
+def _ordinary(invals: Sequence[Any]) -> bool:
+    return all(isinstance(v, np.ndarray) and v.dtype.kind in "biuf" for v in invals)
+
+
+def evaluate(eqn: Any, invals: list[Any]) -> list[Any]:
+    """The results of one equation that holds no jaxpr to look into."""
+    name = eqn.primitive.name
+    rule = ELEMENTWISE.get(name) or MOVEMENT.get(name)
+    if _ordinary(invals) and all(is_plain(v.aval) for v in eqn.outvars):
+        try:
+            if rule is not None:
+                out = rule(eqn.params, *invals)
+            elif is_access(name):
+                out = evaluate_access(name, eqn.params, invals)
+            else:
+                return by_jax(eqn, invals)
+        except NotImplementedError:
+            return by_jax(eqn, invals)
+        outs = list(out) if isinstance(out, list | tuple) else [out]
+        return [np.asarray(o, dtype=v.aval.dtype) for o, v in zip(outs, eqn.outvars, strict=True)]
+    return by_jax(eqn, invals)
+
+
+def is_plain(aval: Any) -> bool:
+    """A dtype that NumPy itself has; bfloat16 and the sub-byte ones are left to JAX."""
+    return not is_extended(aval.dtype) and np.dtype(aval.dtype).kind in "biuf"
+
+
+def by_jax(eqn: Any, invals: list[Any]) -> list[Any]:
+    """The same equation, evaluated by JAX."""
+    out = eqn.primitive.bind(*invals, **eqn.params)
+    outs = list(out) if eqn.primitive.multiple_results else [out]
+    return [as_value(o, v.aval) for o, v in zip(outs, eqn.outvars, strict=True)]

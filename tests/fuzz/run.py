@@ -1,0 +1,132 @@
+"""Run many random programs against redzone: `python tests/fuzz/run.py --n 100000`.
+
+Exit status 1 when anything that redzone claims was contradicted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import dataclasses
+import multiprocessing
+import os
+import pathlib
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(ROOT / "src")]
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+CHUNK = 200
+"""Programs between two cleanings of JAX's caches."""
+CHUNKS_PER_PROCESS = 5
+"""Chunks before a worker is replaced, which bounds its memory."""
+WIDE_EVERY = 5
+"""Every so many chunks use 64-bit types."""
+
+
+@dataclasses.dataclass(slots=True)
+class Chunk:
+    """What came of some programs: how many of each thing, and the failures, each ready to print."""
+
+    counts: collections.Counter[str]
+    failures: list[str]
+
+
+def run_chunk(task: tuple[int, int, bool, bool]) -> Chunk:
+    first, count, wide, minimise = task
+    import jax
+
+    from tests.fuzz.check import Discarded, examine
+    from tests.fuzz.generate import make
+    from tests.fuzz.shrink import shrink
+
+    jax.config.update("jax_enable_x64", wide)
+    jax.clear_caches()
+    counts: collections.Counter[str] = collections.Counter()
+    failures: list[str] = []
+    for seed in range(first, first + count):
+        program = make(seed, wide)
+        try:
+            outcome = examine(program)
+        except Discarded:
+            counts["discarded"] += 1
+            continue
+        counts["programs"] += 1
+        counts.update(outcome.counts)
+        if outcome.failure is not None:
+            counts["failures"] += 1
+            if minimise and len(failures) < 3:
+                program, outcome = shrink(program, outcome)
+            failures.append(described(program, outcome))
+    return Chunk(counts, failures)
+
+
+def described(program: Any, outcome: Any) -> str:
+    """Everything needed to see a failure again."""
+    contract = "\n".join(f"    {a.dtype}{list(a.shape)} in [{a.low}, {a.high}]" for a in program.arguments)
+    flags = " --wide" if program.wide else ""
+    skip = " ".join(sorted(program.skip))
+    lines = [
+        f"seed {program.seed}{flags}  skip '{skip}'",
+        f"  {outcome.failure}",
+        f"  contract:\n{contract}",
+        f"  input: {[getattr(a, 'tolist', lambda a=a: a)() for a in outcome.arguments]}",
+        f"{outcome.jaxpr}",
+    ]
+    return "\n".join(lines)
+
+
+def tasks(n: int, seed: int, minimise: bool) -> Iterator[tuple[int, int, bool, bool]]:
+    done = 0
+    while done < n:
+        count = min(CHUNK, n - done)
+        yield seed + done, count, (done // CHUNK) % WIDE_EVERY == WIDE_EVERY - 1, minimise
+        done += count
+
+
+def summary(counts: collections.Counter[str], seconds: float) -> str:
+    rest = ", ".join(f"{k} {v:,}" for k, v in sorted(counts.items()) if k not in ("programs", "failures"))
+    return f"{counts['programs']:,} programs, {counts['failures']} failures in {seconds:.0f} s ({rest})"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--n", type=int, default=2000, help="how many programs")
+    parser.add_argument("--seed", type=int, default=0, help="the first program's seed")
+    parser.add_argument("--minutes", type=float, default=None, help="stop after this long")
+    parser.add_argument("--jobs", type=int, default=min(2, os.cpu_count() or 1))
+    parser.add_argument("--no-shrink", action="store_true", help="show failing programs as they are")
+    parser.add_argument("--out", type=pathlib.Path, default=None, help="append failures to this file as well")
+    parser.add_argument("--stop-after", type=int, default=20, help="stop after so many failures")
+    options = parser.parse_args(arguments)
+
+    started = time.monotonic()
+    deadline = None if options.minutes is None else started + 60 * options.minutes
+    total: collections.Counter[str] = collections.Counter()
+    work = tasks(options.n, options.seed, not options.no_shrink)
+    context = multiprocessing.get_context("spawn")
+    last_said = started
+    with context.Pool(options.jobs, maxtasksperchild=CHUNKS_PER_PROCESS) as pool:
+        for chunk in pool.imap_unordered(run_chunk, work):
+            total.update(chunk.counts)
+            for failure in chunk.failures:
+                print(failure, end="\n\n", flush=True)
+                if options.out is not None:
+                    with options.out.open("a") as file:
+                        file.write(failure + "\n\n")
+            if time.monotonic() - last_said > 30:
+                last_said = time.monotonic()
+                print(summary(total, last_said - started), flush=True)
+            if total["failures"] >= options.stop_after or (deadline and time.monotonic() > deadline):
+                pool.terminate()
+                break
+    print(summary(total, time.monotonic() - started))
+    return 1 if total["failures"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

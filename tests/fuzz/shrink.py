@@ -1,0 +1,43 @@
+"""Make a failing program small: leave out every step that the failure does not need."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import jax
+
+from tests.fuzz.check import Discarded, Outcome, examine
+from tests.fuzz.generate import Program
+
+ATTEMPTS = 80
+
+
+def _alike(outcome: Outcome, wanted: Outcome) -> bool:
+    a, b = outcome.failure, wanted.failure
+    return a is not None and b is not None and (a.kind, a.primitive) == (b.kind, b.primitive)
+
+
+def shrink(program: Program, outcome: Outcome) -> tuple[Program, Outcome]:
+    """A smaller program that fails in the same way, and how it fails."""
+    left = ATTEMPTS
+    again = True
+    while again and left > 0:
+        again = False
+        for path in reversed(_steps(program)):
+            if left <= 0:
+                break
+            left -= 1
+            smaller = dataclasses.replace(program, skip=program.skip | {path})
+            try:
+                tried = examine(smaller)
+            except Discarded:
+                continue
+            if _alike(tried, outcome):
+                program, outcome, again = smaller, tried, True
+    return program, outcome
+
+
+def _steps(program: Program) -> list[str]:
+    taken: list[str] = []
+    jax.make_jaxpr(program.function(taken))(*(a.struct() for a in program.arguments))
+    return list(dict.fromkeys(taken))

@@ -1,0 +1,120 @@
+"""What a concrete run is held against: facts at every equation, verdicts at every access."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tests.fuzz.containment import why_outside
+from tests.fuzz.exact import is_extended
+from tests.fuzz.windows import Windows, per_window, windows_of
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Failure:
+    """One thing that redzone claimed and a run contradicted."""
+
+    kind: str
+    primitive: str
+    detail: str
+
+    def __str__(self) -> str:
+        return f"{self.kind} at {self.primitive}: {self.detail}"
+
+
+class Contradiction(Exception):
+    """Stops a run at the first failure."""
+
+    def __init__(self, failure: Failure) -> None:
+        super().__init__(str(failure))
+        self.failure = failure
+
+
+def _fail(kind: str, eqn: Any, detail: str) -> Contradiction:
+    return Contradiction(Failure(kind, eqn.primitive.name, f"{detail}\n  {eqn}"))
+
+
+class Watch:
+    """Follows one run: containment in `facts`, and of each access in what its report entry says."""
+
+    def __init__(self, facts: Mapping[int, Sequence[Any]] | None, accesses: Mapping[int, Any]) -> None:
+        self.facts = facts
+        self.accesses = accesses
+        self.left: set[int] = set()
+        """Accesses that left their array in this run."""
+        self.equations = 0
+
+    def visit(self, eqn: Any, outvals: Sequence[Any]) -> None:
+        self.equations += 1
+        if self.facts is None:
+            return
+        facts = self.facts.get(id(eqn))
+        if facts is None:
+            raise _fail("unreached", eqn, "ran, but has no fact")
+        for fact, value in zip(facts, outvals, strict=True):
+            if is_extended(value.dtype):
+                continue
+            trouble = why_outside(fact, value)
+            if trouble:
+                raise _fail("containment", eqn, trouble)
+
+    def access(self, eqn: Any, invals: list[Any], outval: Any) -> Any:
+        entry = self.accesses.get(id(eqn))
+        if entry is None:
+            raise _fail("missing", eqn, "an access that ran is not in the report")
+        windows = windows_of(eqn.primitive.name, eqn.params, invals)
+        if windows is None or windows.starts.size == 0:
+            return outval
+        inside = windows.inside
+        if not inside.all():
+            self.left.add(id(eqn))
+            if entry.verdict == "safe":
+                raise _fail("safe left its array", eqn, f"start {windows.starts[~inside][0]} of {windows.shape}")
+        self._bounds(eqn, entry, windows)
+        self._pattern(eqn, entry, windows)
+        return outval
+
+    def _bounds(self, eqn: Any, entry: Any, windows: Windows) -> None:
+        for bound in entry.bounds:
+            starts = windows.starts[..., bound.dim]
+            low, high = int(starts.min()), int(starts.max())
+            if low < bound.lo or high > bound.hi:
+                raise _fail("bounds", eqn, f"index [{low}, {high}] where the report says {bound}")
+
+    def _pattern(self, eqn: Any, entry: Any, windows: Windows) -> None:
+        pattern = entry.pattern
+        if pattern.bytes is None or pattern.low is None or pattern.high is None:
+            return
+        offsets = windows.offsets()
+        if offsets.size == 0:
+            return
+        width = np.dtype(entry.dtype).itemsize
+        low, high = int(offsets.min()) * width, int(offsets.max()) * width + width - 1
+        if low < pattern.low or high > pattern.high:
+            raise _fail("pattern", eqn, f"touches bytes [{low}, {high}], the report says {pattern}")
+        if offsets.size * width > pattern.bytes:
+            raise _fail("pattern", eqn, f"touches {offsets.size * width} bytes, the report says {pattern}")
+
+
+class Tamper:
+    """Replaces what one access read from outside its array by garbage; nothing may depend on it if masked."""
+
+    def __init__(self, target: int, garbage: int) -> None:
+        self.target = target
+        self.garbage = garbage
+
+    def visit(self, eqn: Any, outvals: Sequence[Any]) -> None:
+        return None
+
+    def access(self, eqn: Any, invals: list[Any], outval: Any) -> Any:
+        if id(eqn) != self.target:
+            return outval
+        windows = windows_of(eqn.primitive.name, eqn.params, invals)
+        if windows is None:
+            return outval
+        outside = per_window(eqn.primitive.name, eqn.params, outval, ~windows.inside)
+        spoiled = np.asarray(self.garbage).astype(outval.dtype)
+        return np.where(outside, spoiled, outval).astype(outval.dtype)

@@ -1,0 +1,54 @@
+"""The report as JSON: versioned, complete, and made of plain values only."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+from jax import export
+
+from redzone.report.json import plain, report_as_json
+from redzone.report.model import DimBounds, Location, Suppression
+from tests.report.samples import access, report, requires, unsafe
+
+
+def test_everything_survives_a_round_trip() -> None:
+    comment = Suppression(Location("m.py", 3, "", "x"), ("RZ101",), True)
+    whole = report(unsafe(), requires(), access(), unmodelled={"fft": 1}, suppressions=(comment,))
+    parsed = json.loads(json.dumps(whole.to_json()))
+    assert parsed == whole.to_json()
+    assert parsed["schema"] == 1
+    assert parsed["ok"] is False
+    assert parsed["counts"]["unsafe"] == 1
+    first = parsed["accesses"][0]
+    assert first["verdict"] == "unsafe" and first["rule"] == "RZ101"
+    assert first["location"] == {
+        "file": "/project/model.py",
+        "line": 12,
+        "function": "lookup",
+        "text": "return table[row]",
+    }
+    assert first["bounds"] == [{"dim": 0, "lo": 0, "hi": 16, "min": 0, "max": 15}]
+    assert first["witness"] == {"index": [16], "path": "iteration 3", "shown": "position = 160"}
+    assert first["pattern"] == {"kind": "contiguous", "strides": [], "bytes": 64, "low": 0, "high": 63}
+    assert parsed["requires"][0]["text"] == "0 ≤ indices ≤ 15"
+    assert parsed["suppressions"][0]["used"] is True
+    assert parsed["unmodelled"] == {"fft": 1}
+
+
+def test_symbolic_sizes_become_text() -> None:
+    (n,) = export.symbolic_shape("n")
+    whole = report_as_json(report(unsafe(shape=(n, 3), bounds=(DimBounds(0, 0, n, 0, n - 1),))))
+    json.dumps(whole)
+    assert whole["accesses"][0]["shape"] == ["n", 3]
+    assert whole["accesses"][0]["bounds"][0]["max"] == "n - 1"
+
+
+def test_plain_values() -> None:
+    assert plain(np.int64(3)) == 3 and type(plain(np.int64(3))) is int
+    assert plain(np.bool_(True)) is True
+    assert plain(2**64) == str(2**64)
+    assert plain(float("nan")) == "nan"
+    assert plain(np.arange(3)) == [0, 1, 2]
+    assert plain({1: (2, None)}) == {"1": [2, None]}
+    assert plain(object).startswith("<class")

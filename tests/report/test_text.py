@@ -1,0 +1,136 @@
+"""The report for people: complete, readable at 80 columns, and plain."""
+
+from __future__ import annotations
+
+import pytest
+
+from redzone.report.model import Location, Pattern, Suppression, Verdict
+from redzone.report.text import report_as_text, seconds_as_text
+from tests.report.samples import HERE, access, report, requires, unsafe
+
+
+def test_an_unsafe_access_is_told_in_full() -> None:
+    text = report_as_text(report(unsafe()))
+    assert text == """\
+lookup: 1 access in 1,234 equations
+
+verdict  where        access        pattern
+─────────────────────────────────────────────────────────────────
+unsafe   model.py:12  read f32[16]  contiguous, ≤ 64 B in [0, 63]
+                      gather
+
+unsafe[RZ101]: the read can start at 16, the last legal start is 15
+  --> /project/model.py:12 in lookup
+   |
+12 | return table[row]
+   |
+   = index:      dimension 0 is 0 … 16, may be 0 … 15
+   = witness:    position = 160 makes the index 16 (iteration 3)
+   = mode:       promise_in_bounds
+   = decided by: interval
+   = fix:        Bound the index.
+
+1 unsafe
+time: trace 12.3 ms, facts 42 µs"""
+
+
+def test_printing_a_report_shows_it() -> None:
+    shown = report(unsafe())
+    assert str(shown) == report_as_text(shown)
+
+
+def test_nothing_to_tell() -> None:
+    text = report_as_text(report(equations=1, timings={}))
+    assert text == "lookup: 0 accesses in 1 equation\n\nnothing is accessed at computed positions"
+
+
+def test_a_safe_access_has_a_row_and_no_excerpt() -> None:
+    text = report_as_text(report(access()))
+    assert "safe     model.py:12" in text
+    assert "-->" not in text
+
+
+def test_alike_accesses_share_a_row() -> None:
+    text = report_as_text(report(access(), access(), access(_location=Location("b.py", 3, "f", "x"))))
+    assert "gather ×2" in text
+    assert "3 safe" in text
+
+
+def test_patterns_that_differ_share_only_their_kind() -> None:
+    other = Pattern("contiguous", (), 64, 64, 127)
+    text = report_as_text(report(access(), access(_pattern=other)))
+    assert "contiguous\n" in text and "[0, 63]" not in text
+    text = report_as_text(report(access(), access(_pattern=Pattern("block", (), None, None, None))))
+    assert "various" in text
+
+
+def test_conditions_are_collected_at_the_end() -> None:
+    text = report_as_text(report(requires(), requires()))
+    assert text.count("requires 0 ≤ indices ≤ 15") == 1
+    assert "2 requires" in text
+
+
+def test_a_suppressed_access_is_marked_and_not_explained() -> None:
+    text = report_as_text(report(unsafe(suppressed=True)))
+    assert "(ignored)" in text and "1 unsafe (1 ignored)" in text
+    assert "-->" not in text
+
+
+def test_notes_unmodelled_and_unused_comments() -> None:
+    unused = Suppression(Location("/project/model.py", 7, "", "x  # redzone: ignore"), ("RZ101",), False)
+    text = report_as_text(report(unmodelled={"fft": 2}, notes=("mind the gap",), suppressions=(unused,)))
+    assert "not modelled, taken as any value [RZ901]: fft ×2" in text
+    assert "note: mind the gap" in text
+    assert "unused[RZ902]: /project/model.py:7: '# redzone: ignore[RZ101]' silences nothing" in " ".join(
+        text.split()
+    )
+
+
+def test_everything_fits_into_80_columns() -> None:
+    wide = unsafe(
+        message="word " * 60,
+        shape=tuple(range(10, 18)),
+        _location=Location("/project/" + "deep/" * 30 + "model.py", 123456, "f.<locals>.g", "x" * 300),
+        fix="fix " * 60,
+    )
+    for line in report_as_text(report(wide, access(), requires())).splitlines():
+        assert len(line) <= 80
+        assert line == line.rstrip()
+
+
+def test_brackets_in_a_message_are_not_markup() -> None:
+    assert "x[bold] :smile:" in report_as_text(report(unsafe(message="x[bold] :smile:")))
+
+
+def test_a_long_table_counts_its_safe_rows() -> None:
+    many = [access(_location=Location("m.py", line, "f", "x")) for line in range(1, 201)]
+    text = report_as_text(report(*many, unsafe()))
+    assert "… and 141 more rows, all safe" in text
+    assert "200 safe" in text and "unsafe[RZ101]" in text
+
+
+def test_an_access_without_a_location() -> None:
+    text = report_as_text(report(unsafe(_location=Location("", 0, "", ""))))
+    assert "<unknown>" in text and "-->" not in text
+
+
+@pytest.mark.parametrize("verdict", list(Verdict))
+def test_every_verdict_can_be_shown(verdict: Verdict) -> None:
+    assert f"1 {verdict}" in report_as_text(report(access(verdict)))
+
+
+def test_durations() -> None:
+    assert [seconds_as_text(s) for s in (2.0, 0.25, 3e-6)] == ["2.0 s", "250.0 ms", "3 µs"]
+
+
+def test_the_location_is_asked_for_only_when_shown() -> None:
+    asked = []
+
+    def where() -> Location:
+        asked.append(1)
+        return HERE
+
+    shown = report(access(_location=where))
+    assert not asked and shown.ok
+    str(shown)
+    assert asked == [1]
