@@ -102,4 +102,8 @@ def refreshed(page: str) -> str:
 if __name__ == "__main__":
     sys.path.insert(0, str(PROJECT))
     for file in PAGES:
-        file.write_text(refreshed(file.read_text()))
+        before = file.read_text()
+        after = refreshed(before)
+        if after != before:
+            print(f"{file.relative_to(PROJECT)}: new output; read whether the text still fits it")
+            file.write_text(after)

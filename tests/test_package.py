@@ -71,3 +71,26 @@ def test_the_domains_know_nothing_of_jax() -> None:
 def test_jaxtyping_is_never_imported() -> None:
     for file in FILES:
         assert not {name for name in _imports(file) if name.split(".")[0] == "jaxtyping"}, file
+
+
+# From the bottom up; a package may import from its own layer and those below it.
+LAYERS = (
+    ("domains", "report"),
+    ("frontend",),
+    ("access", "rules"),
+    ("engine",),
+    ("prove",),
+    ("api",),
+    ("cli", "__init__", "__main__"),
+)
+LAYER = {name: height for height, names in enumerate(LAYERS) for name in names}
+
+
+@pytest.mark.parametrize("file", FILES, ids=[str(f.relative_to(SOURCE)) for f in FILES])
+def test_imports_run_one_way(file: Path) -> None:
+    own = file.relative_to(SOURCE).parts[0].removesuffix(".py")
+    for name in _imports(file):
+        package, _, rest = name.partition(".")
+        other = rest.split(".")[0]
+        if package == "redzone" and other in LAYER:
+            assert LAYER[other] <= LAYER[own], f"{own} imports {name}"

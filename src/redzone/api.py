@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import time
 from collections.abc import Callable
 from typing import Any
@@ -28,6 +29,17 @@ def check(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Report:
 
 def check_traced(traced: Traced) -> Report:
     """The verdicts of an already traced function."""
+    collecting = gc.isenabled()
+    # A check makes many small objects and no cycles; a collection would walk the whole jaxpr each time.
+    gc.disable()
+    try:
+        return _check_traced(traced)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _check_traced(traced: Traced) -> Report:
     started = time.perf_counter()
     facts = [source.fact() for source in traced.inputs]
     analysis = analyse(traced.jaxpr, facts)

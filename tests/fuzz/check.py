@@ -9,14 +9,14 @@ import traceback
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import jax
 import numpy as np
 
-import redzone
-from redzone.domains import Fact, top
+from redzone.api import check_traced
 from redzone.engine import analyse
+from redzone.frontend import compat
+from redzone.frontend.trace import Input, Traced
 from tests.fuzz.exact import Interpreter, TooLong
-from tests.fuzz.generate import Argument, Program, sample
+from tests.fuzz.generate import Argument, Program, recontract, sample
 from tests.fuzz.watch import Contradiction, Failure, Tamper, Watch
 
 RUNS = 4
@@ -33,52 +33,60 @@ class Outcome:
 
     failure: Failure | None
     counts: collections.Counter[str]
-    jaxpr: Any = None
+    program: Program
+    jaxpr: Any
     arguments: Sequence[Any] = ()
 
 
-def spec_of(argument: Argument) -> Any:
-    return redzone.Spec(argument.shape, argument.dtype, min=argument.low, max=argument.high)
+def traced(closed: Any, arguments: Sequence[Argument]) -> Traced:
+    """An already traced program under a contract, as `redzone.check` would hand it on."""
+    inputs = tuple(
+        Input(f"args[{i}]", v.aval, a.low, a.high)
+        for i, (v, a) in enumerate(zip(compat.open_jaxpr(closed)[0].invars, arguments, strict=True))
+    )
+    return Traced("program", closed, inputs, 0.0)
 
 
-def fact_of(argument: Argument) -> Fact:
-    """The contract as a fact: a float with a range is not NaN."""
-    if argument.low is None and argument.high is None:
-        return top(np.dtype(argument.dtype))
-    low, high = argument.low, argument.high
-    return Fact(low, high, 0 if low == high else 1)
-
-
-def examine(program: Program, runs: int = RUNS) -> Outcome:
+def examine(program: Program, runs: int = RUNS, contracts: int = 1) -> Outcome:
     """Check the program with redzone, run it, and report the first contradiction."""
-    counts: collections.Counter[str] = collections.Counter()
-    function = program.function()
     try:
-        closed = jax.make_jaxpr(function)(*(a.struct() for a in program.arguments))
+        closed = program.trace()
     except (TypeError, ValueError, OverflowError, IndexError, ZeroDivisionError) as error:
         raise Discarded(str(error)) from error
-    outcome = Outcome(None, counts, closed)
-    try:
-        report = redzone.check(jax.core.jaxpr_as_fun(closed), *(spec_of(a) for a in program.arguments))
-        outcome.jaxpr = report.jaxpr
-        analysis = analyse(report.jaxpr, [fact_of(a) for a in program.arguments], everything=True)
-    except Exception as error:  # any exception here is a bug of redzone, whatever its type
-        trail = "".join(traceback.format_exception(error)[-4:])
-        outcome.failure = Failure("crash", type(error).__name__, trail)
-        return outcome
-    try:
-        _hold(program, report, analysis.facts, outcome, runs)
-    except Contradiction as contradiction:
-        outcome.failure = contradiction.failure
+    outcome = Outcome(None, collections.Counter(), program, closed)
+    interpreter = Interpreter(closed)
+    for k in range(contracts):
+        outcome.program = program if k == 0 else recontract(program, k)
+        _examine_contract(interpreter, outcome, runs)
+        if outcome.failure is not None:
+            break
     return outcome
 
 
-def _hold(program: Program, report: Any, facts: Any, outcome: Outcome, runs: int) -> None:
+def _examine_contract(interpreter: Interpreter, outcome: Outcome, runs: int) -> None:
+    subject = traced(outcome.jaxpr, outcome.program.arguments)
+    outcome.counts["contracts"] += 1
+    try:
+        report = check_traced(subject)
+        str(report), report.to_json()
+        analysis = analyse(outcome.jaxpr, [i.fact() for i in subject.inputs], everything=True, strict=True)
+    except Exception as error:  # any exception here is a bug of redzone, whatever its type
+        trail = "".join(traceback.format_exception(error)[-4:])
+        outcome.failure = Failure("crash", type(error).__name__, trail)
+        return
+    try:
+        _hold(outcome.program, interpreter, report, analysis.facts, outcome, runs)
+    except Contradiction as contradiction:
+        outcome.failure = contradiction.failure
+
+
+def _hold(
+    program: Program, interpreter: Interpreter, report: Any, facts: Any, outcome: Outcome, runs: int
+) -> None:
     accesses = {id(a.eqn): a for a in report.accesses}
     for access in report.accesses:
         outcome.counts[str(access.verdict)] += 1
     rng = random.Random(f"inputs:{program.seed}")
-    interpreter = Interpreter(report.jaxpr)
     for _ in range(runs):
         args = [sample(rng, a) for a in program.arguments]
         outcome.arguments = args
@@ -139,28 +147,36 @@ def _unsafe(program: Program, interpreter: Interpreter, access: Any, accesses: A
 
 
 def within(argument: Argument, value: Any) -> bool:
+    """Whether a value keeps the contract; a range says nothing of NaN."""
     if argument.low is None or value.size == 0:
         return True
-    return bool(np.all(value >= argument.low) and np.all(value <= argument.high))
+    return bool(np.all(((value >= argument.low) & (value <= argument.high)) | (value != value)))
 
 
 def _conditions(access: Any) -> str:
     return ", ".join(map(str, access.requires)) + f"\n  {access.eqn}"
 
 
-def pieces(condition: Any) -> list[tuple[Any, Any, Any]]:
-    """The (place, min, max) parts of a condition; place () is the whole argument."""
-    if isinstance(condition.min, tuple) or isinstance(condition.max, tuple):
-        return list(condition.min if isinstance(condition.min, tuple) else condition.max)
-    return [((), condition.min, condition.max)]
+def place_of(condition: Any) -> Any:
+    """The part of the argument a condition is about, as an index; None where it does not say exactly."""
+    if not condition.where:
+        return ()
+    try:
+        return eval(f"np.s_{condition.where}", {"np": np})
+    except SyntaxError:
+        return None
 
 
 def satisfied(conditions: Sequence[Any], args: Sequence[Any]) -> bool:
     for condition in conditions:
-        for place, low, high in pieces(condition):
-            value = args[condition.leaf][place]
-            if value.size and ((low is not None and np.any(value < low)) or (high is not None and np.any(value > high))):
-                return False
+        place = place_of(condition)
+        if place is None:
+            return False
+        value = args[condition.leaf][place]
+        above = condition.min is None or np.all(value >= condition.min)
+        below = condition.max is None or np.all(value <= condition.max)
+        if value.size and not (above and below):
+            return False
     return True
 
 
@@ -168,17 +184,15 @@ def _narrowed(program: Program, access: Any) -> list[Argument] | None:
     """The arguments with the access's conditions added to their contracts; None where nothing is left."""
     arguments = list(program.arguments)
     for condition in access.requires:
-        parts = pieces(condition)
-        if len(parts) != 1 or parts[0][0] != ():
+        if place_of(condition) is None:
             return None
         old = arguments[condition.leaf]
-        low, high = parts[0][1:]
         floor, ceiling = _ends(old)
-        low = floor if low is None else max(low, floor)
-        high = ceiling if high is None else min(high, ceiling)
+        low = floor if condition.min is None else max(condition.min, floor)
+        high = ceiling if condition.max is None else min(condition.max, ceiling)
         if low > high:
             return None
-        arguments[condition.leaf] = dataclasses.replace(old, low=low, high=high)
+        arguments[condition.leaf] = dataclasses.replace(old, low=low, high=high, numbers=True)
     return arguments
 
 

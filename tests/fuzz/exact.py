@@ -229,6 +229,11 @@ def evaluate(eqn: Any, invals: list[Any]) -> list[Any]:
     return by_jax(eqn, invals)
 
 
+def has_numpy_rule(eqn: Any) -> bool:
+    name = eqn.primitive.name
+    return name in ELEMENTWISE or name in MOVEMENT or is_access(name)
+
+
 def is_plain(aval: Any) -> bool:
     """A dtype that NumPy itself has; bfloat16 and the sub-byte ones are left to JAX."""
     return not is_extended(aval.dtype) and np.dtype(aval.dtype).kind in "biuf"

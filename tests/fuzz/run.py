@@ -51,7 +51,7 @@ def run_chunk(task: tuple[int, int, bool, bool]) -> Chunk:
     for seed in range(first, first + count):
         program = make(seed, wide)
         try:
-            outcome = examine(program)
+            outcome = examine(program, contracts=2)
         except Discarded:
             counts["discarded"] += 1
             continue
@@ -60,13 +60,14 @@ def run_chunk(task: tuple[int, int, bool, bool]) -> Chunk:
         if outcome.failure is not None:
             counts["failures"] += 1
             if minimise and len(failures) < 3:
-                program, outcome = shrink(program, outcome)
-            failures.append(described(program, outcome))
+                outcome = shrink(outcome)
+            failures.append(described(outcome))
     return Chunk(counts, failures)
 
 
-def described(program: Any, outcome: Any) -> str:
+def described(outcome: Any) -> str:
     """Everything needed to see a failure again."""
+    program = outcome.program
     contract = "\n".join(f"    {a.dtype}{list(a.shape)} in [{a.low}, {a.high}]" for a in program.arguments)
     flags = " --wide" if program.wide else ""
     skip = " ".join(sorted(program.skip))

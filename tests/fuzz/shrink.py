@@ -17,24 +17,24 @@ def _alike(outcome: Outcome, wanted: Outcome) -> bool:
     return a is not None and b is not None and (a.kind, a.primitive) == (b.kind, b.primitive)
 
 
-def shrink(program: Program, outcome: Outcome) -> tuple[Program, Outcome]:
-    """A smaller program that fails in the same way, and how it fails."""
+def shrink(outcome: Outcome) -> Outcome:
+    """How a smaller program fails in the same way; it is `.program` of what is returned."""
     left = ATTEMPTS
     again = True
     while again and left > 0:
         again = False
-        for path in reversed(_steps(program)):
+        for path in reversed(_steps(outcome.program)):
             if left <= 0:
                 break
             left -= 1
-            smaller = dataclasses.replace(program, skip=program.skip | {path})
+            smaller = dataclasses.replace(outcome.program, skip=outcome.program.skip | {path})
             try:
                 tried = examine(smaller)
             except Discarded:
                 continue
             if _alike(tried, outcome):
-                program, outcome, again = smaller, tried, True
-    return program, outcome
+                outcome, again = tried, True
+    return outcome
 
 
 def _steps(program: Program) -> list[str]:

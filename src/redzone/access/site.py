@@ -77,6 +77,11 @@ def stays_inside(site: Site, facts: list[Fact]) -> bool:
     for col, fact in zip(site.columns, facts, strict=True):
         lo, hi = fact.lo, fact.hi
         if type(lo) is np.ndarray:
+            if lo.ndim == 1 and col.column is not None:
+                k = col.column if len(lo) > 1 else 0
+                if lo.item(k) < 0 or hi.item(k) > col.limit:
+                    return False
+                continue
             lo, hi = column_of(fact, col.column)
             if lo.min() < 0 or hi.max() > col.limit:
                 return False

@@ -52,6 +52,8 @@ def scatter_window(eqn: Any) -> tuple[Any, ...]:
     """The box one index tuple of a scatter writes."""
     operand, updates = eqn.invars[0].aval, eqn.invars[2].aval
     numbers = eqn.params["dimension_numbers"]
+    if not numbers.update_window_dims:
+        return (1,) * len(operand.shape)
     single = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
     given = iter(numbers.update_window_dims)
     return tuple(1 if d in single else updates.shape[next(given)] for d in range(len(operand.shape)))

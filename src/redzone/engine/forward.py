@@ -31,6 +31,9 @@ class Context:
     parent: Context | None = None
     step: Step | None = None
     branch: int | None = None
+    """Which branch of a cond; -1 for the condition of a while."""
+    lanes: bool = False
+    """Only the lanes of a batched while that still run; what the others compute is thrown away."""
 
 
 #: Called in the final pass for each access reached: the site, one fact per column, where it happened.
@@ -55,12 +58,16 @@ class Runner:
         parent: Context | None = None,
         via: Step | None = None,
         branch: int | None = None,
+        lanes: bool = False,
     ) -> list[Any]:
         """The environment after running a program on facts for its inputs."""
         env = program.template.copy()
         for (_, slot), fact in zip(program.inputs, inputs, strict=True):
             env[slot] = fact
-        context = Context(program, env, parent, via, branch) if record else None
+        context = None
+        if record:
+            lanes = lanes or (parent is not None and parent.lanes)
+            context = Context(program, env, parent, via, branch, lanes)
         steps = program.steps
         self.visits += len(steps)
         for step in steps:
@@ -169,7 +176,7 @@ class Runner:
 
     def inputs_of_branch(self, program: Program, env: list[Any], step: Step, k: int, last: int) -> list[Fact] | None:
         """What a branch's operands hold when it is taken; None where it never is."""
-        if program.defs.get(step.ins[0]) is None:
+        if len(step.ins) == 1 or program.defs.get(step.ins[0]) is None:
             return [env[i] for i in step.ins]
         which = env[step.ins[0]]
         refiner = Refiner(program, env)

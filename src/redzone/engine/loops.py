@@ -280,7 +280,12 @@ def _bounded_growth(carries: _Carries, moving: list[int], env: Any, trips: int) 
 
 
 def run_while(runner: Runner, env: list[Any], step: Step, context: Context | None) -> None:
-    """A while: the condition holds in the body and fails after it."""
+    """A while: the condition holds in the body and fails after it.
+
+    A batched condition is an array: the loop goes on while any lane's holds, the body runs on every
+    lane, and lanes that are done keep their carries. Then nothing can be assumed in the body, but
+    what the condition says of the lanes still running is recorded beside it.
+    """
     (body, test), shape = step.bodies, step.extra
     count = len(body.inputs)
     inputs = [env[s] for s in step.ins[:count]]
@@ -289,13 +294,16 @@ def run_while(runner: Runner, env: list[Any], step: Step, context: Context | Non
     nt, nb = shape.cond_consts, shape.consts
     key = ("while", tuple(f.key() for f in inputs), tuple(f.key() for f in asked), tuple(f.key() for f in inits))
     avals = [v.aval for v in step.eqn.outvars]
+    batched = bool(test.jaxpr.outvars[0].aval.shape)
 
     def tested(now: dict[int, Fact], record: bool) -> list[Any]:
         facts = [now.get(p - nt, fact) if p >= nt else fact for (p, _), fact in zip(test.inputs, asked, strict=True)]
         return runner.run(test, facts, record, context, step, -1)
 
-    def when(now: dict[int, Fact], checked: list[Any], truth: int) -> dict[int, Fact] | None:
+    def when(now: dict[int, Fact], checked: list[Any], truth: int, lane: bool = False) -> dict[int, Fact] | None:
         """The carries when the condition comes out so; None where it can't."""
+        if batched and truth and not lane:
+            return now if summarised(checked[test.outs[0]]).hi else None
         refiner = Refiner(test, checked)
         held = dict(now)
         try:
@@ -332,6 +340,9 @@ def run_while(runner: Runner, env: list[Any], step: Step, context: Context | Non
         held = when(now, checked, 1)
         if held is not None:
             runner.run(body, feed(held), True, context, step, 0)
+            running = when(now, checked, 1, lane=True) if batched else None
+            if running is not None:
+                runner.run(body, feed(running), True, context, step, 0, lanes=True)
     left = when(now, checked, 0) or now
     for i, out in enumerate(step.outs):
         if out >= 0:

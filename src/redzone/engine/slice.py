@@ -15,6 +15,7 @@ from redzone.access.site import Site
 from redzone.access.xla import ACCESSES
 from redzone.domains import Fact, constant, dtype_info, scalar, summarised, top
 from redzone.engine.idioms import idiom_of
+from redzone.engine.literals import FOLDED, fold, known_index
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, LoopShape, Program, Step
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives
 from redzone.rules import RULES, Rule
@@ -55,15 +56,26 @@ WHILE_P = primitives()["while_p"]
 SHARD_MAP_P = primitives().get("shard_map_p")
 AXIS_INDEX_P = primitives().get("axis_index_p")
 _SPECIAL = {**dict.fromkeys(ACCESSES, 1), **dict.fromkeys(CALLS, 2), COND_P: 3, SCAN_P: 4, WHILE_P: 5}
-#: Primitives that hold no jaxpr with accesses of its own.
-_PLAIN = frozenset(RULES) - {primitives().get("linear_solve_p")}
+#: What the inventory does at a primitive: 0 nothing (it holds no jaxpr with accesses of its own), 6 fold literals.
+_WALKED = {
+    **dict.fromkeys(RULES, 0),
+    **dict.fromkeys(FOLDED, 6),
+    **_SPECIAL,
+}
+_WALKED.pop(primitives().get("linear_solve_p"), None)
 
 
 class Inventory:
-    """What a whole program contains: its accesses in order, and each sub-program's size and callers."""
+    """What a whole program contains: its accesses in order, and each sub-program's size and callers.
+
+    An access whose index is made of literals alone is settled on the way, if it is inside: nothing
+    about it depends on inputs, paths or iterations.
+    """
 
     def __init__(self) -> None:
         self.sites: dict[int, Site] = {}
+        self.settled: dict[int, list[int]] = {}
+        """By identity of the equation: the known index per column."""
         self.equations = 0
         self.size: dict[int, int] = {}
         self.touches: dict[int, bool] = {}
@@ -82,16 +94,25 @@ class Inventory:
         eqns = jaxpr.eqns
         total, touches = len(eqns), False
         self.equations += total
+        known: dict[Any, Any] = {}
+        special_of = _WALKED.get
         for eqn in eqns:
-            primitive = eqn.primitive
-            special = _SPECIAL.get(primitive)
-            if special is None:
-                if primitive in _PLAIN or not _has_jaxpr(eqn.params):
-                    continue
-            elif special == 1:
-                touches = True
+            special = special_of(eqn.primitive)
+            if special == 0:
+                continue
+            if special == 6:
+                fold(eqn, known)
+                continue
+            if special == 1:
                 if id(eqn) not in self.sites:
-                    self.sites[id(eqn)] = ACCESSES[primitive](eqn, chain)
+                    site = self.sites[id(eqn)] = ACCESSES[eqn.primitive](eqn, chain)
+                    index = known_index(site, known)
+                    if index is not None:
+                        self.settled[id(eqn)] = index
+                if id(eqn) not in self.settled:
+                    touches = True
+                continue
+            if special is None and not _has_jaxpr(eqn.params):
                 continue
             for inner in inner_jaxprs(eqn.params):
                 inner, _ = open_jaxpr(inner)
@@ -100,7 +121,7 @@ class Inventory:
                 if self.touches[id(inner)]:
                     touches = True
                     if special is None:
-                        self.other.add(primitive)
+                        self.other.add(eqn.primitive)
         self.size[key] = total
         self.touches[key] = touches
 
@@ -151,7 +172,7 @@ def _constant_fact(value: Any) -> Fact:
     if type(value) in (int, bool):
         return scalar(int(value))
     if type(value) is float:
-        return constant(np.float64(value))
+        return scalar(value) if value == 0 or 1e-30 < abs(value) < 1e30 else constant(np.float64(value))
     dtype = getattr(value, "dtype", None)
     if dtype is None or dtype_info(dtype).kind == "x":
         return top(None)
@@ -214,6 +235,9 @@ class _Build:
 
     def literal(self, atom: Any) -> int:
         value = atom.val
+        if getattr(value, "shape", None) == () and type(value) not in (int, float):
+            kind = value.dtype.kind
+            value = value.item() if kind in "biu" or value.dtype == np.float64 or value.dtype == np.float32 else value
         if type(value) in (int, bool, float):
             key = (type(value), value)
             found = self.literals.get(key) if value == value else None
@@ -327,6 +351,8 @@ class _Build:
             if v in slots:
                 self.simple(eqn, frame)
                 break
+        if id(eqn) in self.slicer.inventory.settled:
+            return
         step = self.emit(
             OBSERVE,
             eqn,

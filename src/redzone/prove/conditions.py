@@ -115,7 +115,7 @@ def proves(analysis: Analysis, facts: Sequence[Fact], sites: Sequence[int]) -> s
     for program in _programs(analysis.program, set()):
         program.memo.clear()
     _, seen = run_forward(analysis.program, facts, Counter())
-    return {s for s in sites if all(one.inside for one in seen.get(s, ()))}
+    return {s for s in sites if all(one.inside for one in seen.get(s, ()) if not one.context.lanes)}
 
 
 def _programs(program: Any, done: set[int]) -> list[Any]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from redzone.access.site import Site, column_of
-from redzone.domains import Fact
+from redzone.domains import Fact, scalar
 from redzone.engine import Analysis, Seen
 from redzone.frontend.location import locate
 from redzone.frontend.trace import Traced
@@ -37,9 +37,14 @@ class Deciding:
 
     def accesses(self) -> tuple[Access, ...]:
         """One access per site, in program order."""
+        self.split_lanes()
         result: dict[int, Access] = {}
         open_sites: list[tuple[Site, list[Seen]]] = []
         for key, site in self.analysis.inventory.sites.items():
+            known = self.analysis.inventory.settled.get(key)
+            if known is not None:
+                result[key] = self.settled(site, known)
+                continue
             seen = self.analysis.seen.get(key, [])
             result[key] = self.first_look(site, seen)
             if result[key].verdict is Verdict.UNKNOWN and not site.opaque:
@@ -55,6 +60,23 @@ class Deciding:
         self.timings["witness"] = time.perf_counter() - started
         return tuple(result.values())
 
+    def settled(self, site: Site, index: list[int]) -> Access:
+        """An access at a literal index, inside whatever else the program does."""
+        access = self.access(site, [], Verdict.SAFE, "", "literals")
+        access._bounds = lambda: tuple(
+            DimBounds(c.dim, n, n, 0, c.limit) for c, n in zip(site.columns, index, strict=True)
+        )
+        access._pattern = lambda: pattern_of(site, [scalar(n) for n in index], None, None)
+        return access
+
+    def split_lanes(self) -> None:
+        """Set aside what holds only for the running lanes of batched loops."""
+        self.lanes: dict[int, list[Seen]] = {}
+        for key, seen in self.analysis.seen.items():
+            if any(one.context.lanes for one in seen):
+                self.lanes[key] = [one for one in seen if one.context.lanes]
+                self.analysis.seen[key] = [one for one in seen if not one.context.lanes]
+
     def first_look(self, site: Site, seen: list[Seen]) -> Access:
         """Safe, declared or opaque; anything else is still unknown."""
         verdict, why = Verdict.UNKNOWN, ""
@@ -67,6 +89,11 @@ class Deciding:
             return self.access(site, seen, Verdict.SAFE, "", "unreachable")
         if _is_empty(site) or all(one.inside for one in seen):
             return self.access(site, seen, Verdict.SAFE, "", "empty" if _is_empty(site) else "bounds")
+        running = self.lanes.get(id(site.eqn))
+        if running and all(one.inside for one in running):
+            access = self.access(site, seen, Verdict.MASKED, "", "batched loop")
+            access.message = "leaves the array only in lanes of a batched loop that are done, whose results are thrown away"
+            return access
         why = declared_by(site)
         if why and not (site.effect == "write" and site.mode == "drop" and _may_wrap(seen) and "documented" not in why):
             verdict = Verdict.DECLARED
@@ -90,8 +117,8 @@ class Deciding:
             verdict=verdict,
             rule=rule,
             message="",
-            bounds=_bounds(site, seen),
             decided_by=decided_by,
+            _bounds=lambda: _bounds(site, seen),
             _location=lambda: locate((site.eqn, *site.chain)),
             _pattern=lambda: pattern_of(
                 site, last.facts if last else None, last.step if last else None, last.context if last else None

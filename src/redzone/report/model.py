@@ -123,18 +123,25 @@ class Access:
     verdict: Verdict
     rule: str
     message: str
-    bounds: tuple[DimBounds, ...]
     decided_by: str
     requires: tuple[Condition, ...] = ()
     witness: Witness | None = None
     suppressed: bool = False
     fix: str = ""
+    _bounds: Callable[[], tuple[DimBounds, ...]] | tuple[DimBounds, ...] = dataclasses.field(default=(), repr=False)
     _location: Callable[[], Location] | Location = dataclasses.field(
         default=Location("", 0, "", ""), repr=False
     )
     _pattern: Callable[[], Pattern] | Pattern = dataclasses.field(
         default=Pattern("scattered", (), None, None, None), repr=False
     )
+
+    @property
+    def bounds(self) -> tuple[DimBounds, ...]:
+        """Per indexed dimension: what the index can be, what it may be."""
+        if callable(self._bounds):
+            self._bounds = self._bounds()
+        return self._bounds
 
     @property
     def location(self) -> Location:

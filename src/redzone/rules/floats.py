@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import TOP_FLOAT, DtypeInfo, Fact, summarised
+from redzone.domains.fact import flushed
 
 _INF = math.inf
 
@@ -23,12 +24,12 @@ def outward(lo: float, hi: float, nan: bool, info: DtypeInfo) -> Fact:
         return TOP_FLOAT
     if info.bits <= 8:
         return TOP_FLOAT
-    lo, hi = _down(lo, info), _up(hi, info)
+    lo, hi = flushed(_down(lo, info), _up(hi, info))
     return Fact(lo, hi, 0 if lo == hi and not nan else 1, nan)
 
 
 def _exact(x: float, info: DtypeInfo) -> bool:
-    return x == math.floor(x) and abs(x) <= 2.0 ** min(info.mantissa, 52)
+    return abs(x) <= 2.0 ** min(info.mantissa, 52) and x == math.floor(x)
 
 
 def _slack(x: float, info: DtypeInfo) -> float:
@@ -177,5 +178,5 @@ def from_bits(a: Fact, info: DtypeInfo) -> Fact:
     a = summarised(a)
     if info.bits != 32 or not (0 <= a.lo and a.hi < 0x7F800000):
         return TOP_FLOAT
-    lo, hi = (float(np.uint32(x).view(np.float32)) for x in (a.lo, a.hi))
+    lo, hi = flushed(*(float(np.uint32(x).view(np.float32)) for x in (a.lo, a.hi)))
     return Fact(lo, hi, 0 if lo == hi else 1)

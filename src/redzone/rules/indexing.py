@@ -35,7 +35,9 @@ def _dynamic_slice(eqn: Any, a: Fact, *starts: Fact) -> Fact:
         if n == 1 or size == n:
             continue
         first, last = min(max(start.lo, 0), n - size), min(max(start.hi, 0), n - size)
-        if first == last and size:
+        if not size:
+            return scalar(0)
+        if first == last:
             window = [slice(None)] * a.lo.ndim
             window[axis] = slice(first, first + size)
             a = Fact(a.lo[tuple(window)], a.hi[tuple(window)], 1, a.nan)
@@ -79,6 +81,8 @@ def _gather(eqn: Any, a: Fact, indices: Fact) -> Fact:
 def _gathered(eqn: Any, site: Any, a: Fact, indices: Fact) -> Fact:
     if type(a.lo) is not np.ndarray:
         return a
+    if any(type(n) is not int or n == 0 for n in site.window):
+        return summarised(a)
     numbers = eqn.params["dimension_numbers"]
     rank = len(eqn.outvars[0].aval.shape)
     single = _single_column(a, site, numbers, indices)
@@ -92,8 +96,14 @@ def _gathered(eqn: Any, site: Any, a: Fact, indices: Fact) -> Fact:
         last = int(hi.max()) if type(hi) is np.ndarray else hi
         if type(first) is not int or type(last) is not int:
             return summarised(a)
-        if site.window[col.dim] != a.lo.shape[col.dim] or first != 0 or last != 0:
-            a = _range_along(a, col.dim, first, last + site.window[col.dim] - 1)
+        size, last_start = site.window[col.dim], a.lo.shape[col.dim] - site.window[col.dim]
+        if last_start:
+            first, last = min(max(first, 0), last_start), min(max(last, 0), last_start)
+            a = _range_along(a, col.dim, first, last + size - 1)
+    indexed = {col.dim for col in site.columns}
+    for d, n in enumerate(a.lo.shape):
+        if n != 1 and d not in indexed and site.window[d] != n and d not in numbers.operand_batching_dims:
+            a = _range_along(a, d, 0, site.window[d] - 1)
     gone = (*numbers.collapsed_slice_dims, *numbers.operand_batching_dims)
     a = _settled_along(a, numbers.operand_batching_dims)
     if type(a.lo) is not np.ndarray:

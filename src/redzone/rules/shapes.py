@@ -109,6 +109,12 @@ def _concatenate(eqn: Any, *parts: Fact) -> Fact:
         return parts[0]
     axis = eqn.params["dimension"]
     shape = eqn.outvars[0].aval.shape
+    if shape == (len(parts),):
+        values = [p.lo for p in parts if p.step == 0 and type(p.lo) is int and -SMALL <= p.lo <= SMALL]
+        if len(values) == len(parts) <= KEEP:
+            # An index vector of known numbers.
+            known = np.array(values, np.int64)
+            return Fact(known, known) if any(v != values[0] for v in values) else parts[0]
     sizes = [v.aval.shape[axis] for v in eqn.invars]
     first = parts[0]
     if type(shape[axis]) is not int or shape[axis] > KEEP:
