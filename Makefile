@@ -33,7 +33,7 @@ types: $(VENV)/installed-dev
 
 # As many random programs as you have time for: make fuzz N=100000
 fuzz: $(VENV)/installed-dev
-	$(BIN)/python -m tests.fuzz $(N)
+	$(BIN)/python tests/fuzz/run.py --n $(N)
 
 # Prints the tables, and keeps them in docs/performance.md. The corpus is real libraries at versions that
 # go together, so it gets an environment of its own.

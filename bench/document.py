@@ -5,20 +5,21 @@ from __future__ import annotations
 import importlib.metadata
 import pathlib
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import tables
 from record import Record
 from targets import Series, targets, total_ratio
 
 
-def document(records: Sequence[Record], series: Series, repeats: int) -> str:
+def document(records: Sequence[Record], series: Series, first: Mapping[str, Any], repeats: int) -> str:
     """The whole run as Markdown."""
     done = [r for r in records if r.is_measured]
     chapters = [
         ("redzone bench", context(records, repeats)),
         ("Promises", tables.target_table(targets(records, series)) if done else ""),
-        ("Totals", totals(records) if done else ""),
+        ("Totals", totals(records) + start_up(first) if done else ""),
         ("Verdicts by library", tables.family_table(records) if done else ""),
         ("Programs", tables.verdict_table(records)),
         ("redzone's time by stage", tables.stage_table(records) if done else ""),
@@ -39,6 +40,7 @@ def context(records: Sequence[Record], repeats: int) -> str:
     return (
         f"{measured_ones} of {len(records)} programs measured, Python {platform.python_version()} on CPU; "
         f"times are the best of {repeats} (of 1 where tracing takes over 3 s), "
+        "processor time for what runs on one thread (tracing, checking) and wall time for compilation, "
         "and every ratio is of two times from this run. "
         "Tracing starts from empty caches; retracing finds the libraries' own jitted parts cached.\n\n"
         f"{', '.join(installed(requirement) for requirement in required())}."
@@ -80,6 +82,17 @@ def totals(records: Sequence[Record]) -> str:
         "of compile",
     ]
     return tables.table(header, rows)
+
+
+def start_up(first: Mapping[str, Any]) -> str:
+    """What only the first check of a process pays, in words."""
+    if "first" not in first:
+        return ""
+    return (
+        f"\n\nThe first check of a process also pays {tables.seconds(first['import'])} to import redzone "
+        f"(JAX being there already), and takes {tables.seconds(first['first'])} where the next takes "
+        f"{tables.seconds(first['again'])}. Neither is in the figures here."
+    )
 
 
 def required() -> list[str]:

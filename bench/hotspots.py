@@ -14,6 +14,7 @@ from corpora import programs_of
 
 def main() -> int:
     from measure import fresh, timed
+
     from redzone.api import check_traced
     from redzone.frontend.trace import trace
 
@@ -29,7 +30,9 @@ def main() -> int:
         print(f"{program.name}: {plain * 1e3:.1f} ms for {report.equations} equations ({stages})")
         profile = cProfile.Profile()
         profile.runcall(check_traced, trace(fresh(fn), args, {}))
-        pstats.Stats(profile, stream=sys.stdout).strip_dirs().sort_stats(options.sort).print_stats(options.lines)
+        pstats.Stats(profile, stream=sys.stdout).strip_dirs().sort_stats(options.sort).print_stats(
+            options.lines
+        )
     return 0
 
 

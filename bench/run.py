@@ -38,11 +38,12 @@ def main() -> int:
     options = _arguments()
     worker = Worker(options.corpus)
     try:
+        first = {} if options.jax_only else worker.ask(options.limit, ask="start_up")
         records = [measured(p, worker, options) for p in chosen(options)]
         series = measured_series(worker, options) if _wants_series(options) else {}
     finally:
         worker.stop()
-    text = document(records, series, options.repeats)
+    text = document(records, series, first, options.repeats)
     print(text)
     if options.unknown:
         print(tables.finding_list(records, "unknown"))

@@ -6,6 +6,7 @@ A request that hangs or kills the process costs that request alone; see `isolate
 from __future__ import annotations
 
 import functools
+import gc
 import json
 import os
 import sys
@@ -28,14 +29,24 @@ def built(name: str, corpus: str) -> tuple[Any, tuple[Any, ...]]:
     return programs_of(corpus)[name].make()
 
 
+def set_the_rest_aside() -> None:
+    """Keep the garbage collector off everything built so far, as if only this program had been imported."""
+    gc.unfreeze()
+    gc.collect()
+    gc.freeze()
+
+
 def answer(request: dict[str, Any], corpus: str) -> dict[str, Any]:
     """What was asked: a measurement of a named program, or one of the scaling series."""
     import measure
     import scaling
 
+    if request["ask"] == "start_up":
+        return measure.start_up()
     if request["ask"] == "scaling":
         return scaling.measure_series(request["series"], request["repeats"])
     fn, args = built(request["program"], corpus)
+    set_the_rest_aside()
     match request["ask"]:
         case "check":
             return measure.check(fn, args, request["repeats"])

@@ -1,6 +1,6 @@
 """A nested loop whose conditionals set one element each: unrolled by Python, and as a fori_loop.
 
-The unrolled 100×100 form is about 200,000 equations, and minutes of JAX's own time:
+The unrolled 100×100 form is 200,000 equations, which JAX needs a while to trace:
 
     python examples/nested_loop.py 100
 """

@@ -36,6 +36,8 @@ class Outcome:
     program: Program
     jaxpr: Any
     arguments: Sequence[Any] = ()
+    lesser: Failure | None = None
+    """A failure that is reported only when there is no other."""
 
 
 def traced(closed: Any, arguments: Sequence[Argument]) -> Traced:
@@ -59,7 +61,8 @@ def examine(program: Program, runs: int = RUNS, contracts: int = 1) -> Outcome:
         outcome.program = program if k == 0 else recontract(program, k)
         _examine_contract(interpreter, outcome, runs)
         if outcome.failure is not None:
-            break
+            return outcome
+    outcome.failure = outcome.lesser
     return outcome
 
 
@@ -93,13 +96,14 @@ def _hold(
         watch = _run(interpreter, args, Watch(facts, accesses), outcome.counts)
         if watch is None:
             continue
+        outcome.lesser = outcome.lesser or watch.lesser
         for access in report.accesses:
             if id(access.eqn) not in watch.left:
                 continue
             if access.verdict == "masked":
                 _masked(interpreter, access, args, outcome.counts)
             if access.verdict == "requires" and satisfied(access.requires, args):
-                raise Contradiction(Failure("requires left its array", access.primitive, _conditions(access)))
+                raise Contradiction(Failure("requires left its array", access.primitive, _conditions(access), access.eqn))
     for access in report.accesses:
         if access.verdict == "unsafe":
             _unsafe(program, interpreter, access, accesses, outcome)
@@ -127,7 +131,7 @@ def _masked(interpreter: Interpreter, access: Any, args: Sequence[Any], counts: 
     counts["masked tried"] += 1
     for a, b in zip(first, second, strict=True):
         if not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
-            raise Contradiction(Failure("masked shows", access.primitive, f"{a} or {b}\n  {access.eqn}"))
+            raise Contradiction(Failure("masked shows", access.primitive, f"{a} or {b}\n  {access.eqn}", access.eqn))
 
 
 def _unsafe(program: Program, interpreter: Interpreter, access: Any, accesses: Any, outcome: Outcome) -> None:
@@ -139,10 +143,10 @@ def _unsafe(program: Program, interpreter: Interpreter, access: Any, accesses: A
     for argument, value in zip(program.arguments, args, strict=True):
         if value.shape != argument.shape or not within(argument, value):
             detail = f"{value} is not in {argument}\n  {access.eqn}"
-            raise Contradiction(Failure("witness breaks the contract", access.primitive, detail))
+            raise Contradiction(Failure("witness breaks the contract", access.primitive, detail, access.eqn))
     watch = _run(interpreter, args, Watch(None, accesses), outcome.counts)
     if watch is not None and id(access.eqn) not in watch.left:
-        raise Contradiction(Failure("witness stays inside", access.primitive, f"{access.message}\n  {access.eqn}"))
+        raise Contradiction(Failure("witness stays inside", access.primitive, f"{access.message}\n  {access.eqn}", access.eqn))
     outcome.counts["witness replayed"] += 1
 
 
@@ -199,8 +203,11 @@ def _narrowed(program: Program, access: Any) -> list[Argument] | None:
 def _ends(argument: Argument) -> tuple[Any, Any]:
     if argument.low is not None:
         return argument.low, argument.high
-    if np.dtype(argument.dtype).kind in "iu":
-        info = np.iinfo(argument.dtype)
+    dtype = np.dtype(argument.dtype)
+    if dtype == np.bool_:
+        return 0, 1
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
         return int(info.min), int(info.max)
     return -3e38, 3e38
 
@@ -209,7 +216,7 @@ def _just_outside(program: Program, narrowed: Sequence[Argument], access: Any) -
     """(leaf, value): the neighbours of each condition that the contract still allows."""
     for condition in access.requires:
         inner, outer = narrowed[condition.leaf], program.arguments[condition.leaf]
-        if np.dtype(outer.dtype).kind not in "iu":
+        if np.dtype(outer.dtype).kind not in "biu":
             continue
         floor, ceiling = _ends(outer)
         if inner.low > floor:
@@ -231,7 +238,7 @@ def _requires(
         outcome.arguments = args
         watch = _run(interpreter, args, Watch(None, accesses), outcome.counts)
         if watch is not None and id(access.eqn) in watch.left:
-            raise Contradiction(Failure("requires left its array", access.primitive, _conditions(access)))
+            raise Contradiction(Failure("requires left its array", access.primitive, _conditions(access), access.eqn))
     for leaf, value in _just_outside(program, narrowed, access):
         found = any(_violates(rng, interpreter, narrowed, leaf, value, access, accesses, outcome) for _ in range(6))
         outcome.counts["requires exact" if found else "requires not shown exact"] += 1

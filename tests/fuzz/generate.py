@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tests.fuzz import indexing, loops  # noqa: F401  (their steps register themselves)
+from tests.fuzz import guards, indexing, loops  # noqa: F401  (their steps register themselves)
 from tests.fuzz.scope import INTEGER_WEIGHTS, INTEGERS, SHAPE_WEIGHTS, SHAPES, Scope, Trace
 from tests.fuzz.structure import grow, outputs
 
@@ -101,7 +101,8 @@ def sample(rng: random.Random, argument: Argument) -> Any:
     size = int(np.prod(argument.shape))
     dtype = np.dtype(argument.dtype)
     if dtype == np.bool_:
-        values: list[Any] = [rng.random() < 0.5 for _ in range(size)]
+        low, high = (0 if argument.low is None else argument.low), (1 if argument.high is None else argument.high)
+        values: list[Any] = [rng.randint(int(low), int(high)) for _ in range(size)]
         return np.array(values, dtype).reshape(argument.shape)
     draw = _float_draw(rng, argument) if dtype.kind == "f" else _integer_draw(rng, argument, dtype)
     if rng.random() < 0.25:

@@ -48,6 +48,7 @@ def run_chunk(task: tuple[int, int, bool, bool]) -> Chunk:
     jax.clear_caches()
     counts: collections.Counter[str] = collections.Counter()
     failures: list[str] = []
+    shown: set[Any] = set()
     for seed in range(first, first + count):
         program = make(seed, wide)
         try:
@@ -59,9 +60,12 @@ def run_chunk(task: tuple[int, int, bool, bool]) -> Chunk:
         counts.update(outcome.counts)
         if outcome.failure is not None:
             counts["failures"] += 1
-            if minimise and len(failures) < 3:
-                outcome = shrink(outcome)
-            failures.append(described(outcome))
+            kind = (outcome.failure.kind, outcome.failure.primitive)
+            counts[f"! {kind[0]} at {kind[1]}"] += 1
+            if kind in shown:
+                continue  # one of a kind is enough to look at, and shrinking takes time
+            shown.add(kind)
+            failures.append(described(shrink(outcome) if minimise else outcome))
     return Chunk(counts, failures)
 
 
@@ -76,9 +80,32 @@ def described(outcome: Any) -> str:
         f"  {outcome.failure}",
         f"  contract:\n{contract}",
         f"  input: {[getattr(a, 'tolist', lambda a=a: a)() for a in outcome.arguments]}",
-        f"{outcome.jaxpr}",
+        slice_of(outcome.jaxpr, getattr(outcome.failure, "eqn", None)),
     ]
     return "\n".join(lines)
+
+
+def slice_of(closed: Any, target: Any) -> str:
+    """The top-level equations that the failing one depends on, itself last."""
+    from redzone.frontend import compat
+
+    jaxpr, _ = compat.open_jaxpr(closed)
+
+    def holds(eqn: Any) -> bool:
+        inner = (compat.open_jaxpr(j)[0] for j in compat.inner_jaxprs(eqn.params))
+        return eqn is target or any(holds(e) for j in inner for e in j.eqns)
+
+    last = next((i for i, e in enumerate(jaxpr.eqns) if holds(e)), None)
+    if last is None:
+        return str(closed)
+    wanted, kept = {id(v) for v in jaxpr.eqns[last].invars}, [jaxpr.eqns[last]]
+    for eqn in reversed(jaxpr.eqns[:last]):
+        if any(id(v) in wanted for v in eqn.outvars):
+            wanted |= {id(v) for v in eqn.invars}
+            kept.append(eqn)
+    names = [v for v in (*jaxpr.constvars, *jaxpr.invars) if id(v) in wanted]
+    shown = str(jaxpr.replace(eqns=kept[::-1], outvars=jaxpr.eqns[last].outvars, debug_info=jaxpr.debug_info.with_unknown_names()))
+    return f"{shown}\n  needs {len(names)} of the inputs"
 
 
 def tasks(n: int, seed: int, minimise: bool) -> Iterator[tuple[int, int, bool, bool]]:

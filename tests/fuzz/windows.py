@@ -12,8 +12,8 @@ import numpy as np
 
 from tests.fuzz.arithmetic import Params
 
-FAR = 1 << 40
-"""Stands for every index too large for int64 arithmetic: outside any array that is generated."""
+FAR = 2**63 - 1
+"""Stands for every unsigned index that int64 does not hold: outside any array that is generated."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -66,9 +66,7 @@ class Windows:
 
 
 def _as_int64(index: Any) -> Any:
-    if index.dtype.kind == "u":
-        return np.minimum(index, FAR).astype(np.int64) if index.dtype.itemsize == 8 else index.astype(np.int64)
-    return np.clip(index.astype(np.int64), -FAR, FAR)
+    return (np.minimum(index, FAR) if index.dtype == np.uint64 else index).astype(np.int64)
 
 
 def _indexed_starts(

@@ -30,7 +30,6 @@ def access(verdict: Verdict = Verdict.SAFE, **changes: Any) -> Access:
         "verdict": verdict,
         "rule": "",
         "message": "",
-        "bounds": (),
         "decided_by": "interval",
         "_location": HERE,
         "_pattern": PATTERN,
@@ -42,7 +41,7 @@ def unsafe(**changes: Any) -> Access:
     fields: dict[str, Any] = {
         "rule": "RZ101",
         "message": "the read can start at 16, the last legal start is 15",
-        "bounds": (DimBounds(0, 0, 16, 0, 15),),
+        "_bounds": (DimBounds(0, 0, 16, 0, 15),),
         "witness": Witness((), (16,), "iteration 3", "position = 160"),
         "fix": "Bound the index.",
     }

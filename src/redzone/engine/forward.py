@@ -68,13 +68,16 @@ class Runner:
         if record:
             lanes = lanes or (parent is not None and parent.lanes)
             context = Context(program, env, parent, via, branch, lanes)
-        steps = program.steps
+        steps, special = program.steps, program.special
         self.visits += len(steps)
         for step in steps:
             kind = step.kind
             if kind == SIMPLE:
                 rule = step.rule
                 try:
+                    if special is not None and step in special:
+                        env[step.outs[0]] = special[step](env)
+                        continue
                     if rule is _SELECT:
                         env[step.outs[0]] = self.select(program, env, step)
                         continue

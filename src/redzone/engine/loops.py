@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from redzone.domains import DtypeInfo, Fact, dtype_info, join, leq, meet, settle, summarised, top, widen
+from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import SIMPLE, LoopShape, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
 from redzone.frontend.compat import primitives
@@ -168,6 +169,40 @@ def run_scan(runner: Runner, env: list[Any], step: Step, context: Context | None
     def feed(now: dict[int, Fact]) -> list[Fact]:
         return [now.get(position - shape.consts, fact) for (position, _), fact in zip(body.inputs, inputs, strict=True)]
 
+    outer, body.special = body.special, _special(body, shape, inits)
+    try:
+        _scan(runner, env, step, context, feed, known, key, inputs, inits, avals)
+    finally:
+        body.special = outer
+
+
+def _special(body: Program, shape: LoopShape, inits: list[Fact]) -> dict[Step, Any] | None:
+    """Better ways to compute steps of the body, from an order of the carries that holds at first and is kept."""
+    found = body.memo.get("midpoints")
+    slots = {p - shape.consts: s for p, s in body.inputs}
+    if found is None:
+        found = body.memo["midpoints"] = midpoints(body, {i: slots.get(i, -1) for i in shape.carries})
+    if not found:
+        return None
+    first = dict(zip(shape.carries, inits, strict=True))
+    held = [m for m in found if starts_in_order(first[m.low], first[m.high])]
+    return ordered_steps(held, slots) if held else None
+
+
+def _scan(
+    runner: Runner,
+    env: list[Any],
+    step: Step,
+    context: Context | None,
+    feed: Any,
+    known: Any,
+    key: Any,
+    inputs: list[Fact],
+    inits: list[Fact],
+    avals: list[Any],
+) -> None:
+    body, shape = step.bodies[0], step.extra
+    length = shape.length
     if known is None:
         carries = _Carries(body, shape, inits, avals)
         trips = length if type(length) is int else None
@@ -318,6 +353,26 @@ def run_while(runner: Runner, env: list[Any], step: Step, context: Context | Non
     def feed(now: dict[int, Fact]) -> list[Fact]:
         return [now.get(p - nb, fact) if p >= nb else fact for (p, _), fact in zip(body.inputs, inputs, strict=True)]
 
+    outer, body.special = body.special, _special(body, shape, inits)
+    try:
+        _while(runner, env, step, context, (feed, when, tested, batched), key, inputs + asked, inits, avals)
+    finally:
+        body.special = outer
+
+
+def _while(
+    runner: Runner,
+    env: list[Any],
+    step: Step,
+    context: Context | None,
+    ways: tuple[Any, ...],
+    key: Any,
+    given: list[Fact],
+    inits: list[Fact],
+    avals: list[Any],
+) -> None:
+    (body, test), shape = step.bodies, step.extra
+    feed, when, tested, batched = ways
     known = body.memo.get(key)
     if known is None:
         carries = _Carries(body, shape, inits, avals)
@@ -328,7 +383,7 @@ def run_while(runner: Runner, env: list[Any], step: Step, context: Context | Non
                 held = when(carries.now, tested(carries.now, False), 1)
                 return runner.run(body, feed(held if held is not None else carries.now), False)
 
-            thresholds = _near(inputs + asked + inits, thresholds_of(body) + thresholds_of(test))
+            thresholds = _near(given + inits, thresholds_of(body) + thresholds_of(test))
             last = _rest(carries, carries.moving, run, thresholds, None)
             trips = _trips(carries, when(carries.now, tested(carries.now, False), 1))
             if trips is not None and _bounded_growth(carries, carries.moving, last, trips + 1):

@@ -36,7 +36,7 @@ class Step:
 class Program:
     """Steps in execution order over a flat list of slots."""
 
-    __slots__ = ("defs", "inputs", "jaxpr", "memo", "outs", "steps", "template", "thresholds", "watched")
+    __slots__ = ("defs", "inputs", "jaxpr", "memo", "outs", "special", "steps", "template", "thresholds", "watched")
 
     def __init__(self, jaxpr: Any) -> None:
         self.jaxpr = jaxpr
@@ -50,6 +50,8 @@ class Program:
         self.defs: dict[int, Step] = {}
         self.thresholds: tuple[int, ...] = ()
         self.memo: dict[Any, Any] = {}
+        self.special: dict[Step, Any] | None = None
+        """Steps computed in a better way than their rule, while something about the inputs is known."""
         self.watched: list[tuple[Any, list[int]]] = []
 
 

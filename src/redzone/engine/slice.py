@@ -13,13 +13,14 @@ import numpy as np
 
 from redzone.access.site import Site
 from redzone.access.xla import ACCESSES
-from redzone.domains import Fact, constant, dtype_info, scalar, summarised, top
+from redzone.domains import Fact, constant, dtype_info, scalar, top
 from redzone.engine.idioms import idiom_of
+from redzone.engine.implementation import implementation
 from redzone.engine.literals import FOLDED, fold, known_index
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, LoopShape, Program, Step
-from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives
+from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives, scan_counts
 from redzone.rules import RULES, Rule
-from redzone.rules.table import SAME, anything
+from redzone.rules.table import SAME, SUMMARY, anything
 
 #: A sub-program up to this many equations is inlined even where it is called more than once.
 SMALL = 40
@@ -292,11 +293,16 @@ class _Build:
         slots = frame.slots
         rule = RULES.get(eqn.primitive)
         if rule is None:
+            if eqn.primitive is AXIS_INDEX_P:
+                self.axis_index(eqn, frame)
+                return
+            written = implementation(eqn)
+            if written is not None:
+                self.slicer.inventory.walk(written[0], (eqn,))
+                self.inline(eqn, frame, *written)
+                return
             self.slicer.unmodelled[eqn.primitive.name] += 1
             rule = _ANYTHING
-        if eqn.primitive is AXIS_INDEX_P:
-            self.axis_index(eqn, frame)
-            return
         outs = [slots.get(v, -1) for v in eqn.outvars]
         needs = rule.needs
         if needs == "all":
@@ -425,11 +431,11 @@ class _Build:
         for outer, v in zip(eqn.outvars, inner.outvars, strict=True):
             slot = frame.slots.get(outer)
             if slot is not None:
-                self.emit(SIMPLE, eqn, (self.slot(within, v),), (slot,)).rule = _SUMMARY
+                self.emit(SIMPLE, eqn, (self.slot(within, v),), (slot,)).rule = SUMMARY
         self.reverse(inner, within)
         for v, atom in zip(inner.invars, eqn.invars, strict=True):
             if v in within.slots:
-                self.emit(SIMPLE, eqn, (self.slot(frame, atom),), (within.slots[v],)).rule = _SUMMARY
+                self.emit(SIMPLE, eqn, (self.slot(frame, atom),), (within.slots[v],)).rule = SUMMARY
         self.slicer.axes = saved
 
     def anything(self, eqn: Any, frame: Frame) -> None:
@@ -468,7 +474,7 @@ class _Build:
     def scan(self, eqn: Any, frame: Frame) -> None:
         p = eqn.params
         inner, consts = open_jaxpr(p["jaxpr"])
-        first, count = p["num_consts"], p["num_carry"]
+        first, count = scan_counts(p)
         asked = self.asked(eqn, frame)
         if not asked and not self.slicer.inventory.touches[id(inner)]:
             return
@@ -518,10 +524,3 @@ class _Build:
         step.bodies = (body, condition)
         step.extra = LoopShape(carries=tuple(sorted(wanted)), consts=nb, cond_consts=nt)
         step.extra.inits = tuple(self.slot(frame, eqn.invars[nt + nb + i]) for i in step.extra.carries)
-
-
-def _summary(_: Any, fact: Fact) -> Fact:
-    return summarised(fact)
-
-
-_SUMMARY = Rule(_summary)

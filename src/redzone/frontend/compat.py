@@ -35,6 +35,21 @@ def inner_jaxprs(params: dict[str, Any]) -> list[Any]:
     return list(_core.jaxprs_in_params(params))
 
 
+def scan_counts(params: dict[str, Any]) -> tuple[int, int]:
+    """How many of a scan's operands are constants and how many are carries; JAX 0.11 keeps them as a tree."""
+    if "num_consts" in params:
+        return params["num_consts"], params["num_carry"]
+    consts, carry, _ = params["ft_in"].unpack()
+    return len(consts), len(carry)
+
+
+def bind(eqn: Any, values: list[Any]) -> list[Any]:
+    """Run one equation on concrete arrays, as JAX's own evaluator does."""
+    params = eqn.primitive.get_bind_params(eqn.params)
+    results = eqn.primitive.bind(*values, **params)
+    return list(results) if eqn.primitive.multiple_results else [results]
+
+
 def user_frames(source_info: Any) -> list[tuple[str, int, str]]:
     """(file, line, function) of the frames outside JAX, innermost first."""
     traceback = source_info.traceback
@@ -69,6 +84,9 @@ def self_test() -> None:
             raise JaxMoved("literals are no longer core.Literal")
         if consts or not all(isinstance(v, Var) for v in jaxpr.invars):
             raise JaxMoved("jaxpr.invars are no longer core.Var")
+        loop = jax.make_jaxpr(lambda x: jax.lax.scan(lambda c, _: (c + 1, c), x, None, length=3))(0).eqns[-1]
+        if loop.primitive.name != "scan" or scan_counts(loop.params) != (0, 1):
+            raise JaxMoved("the operands of a scan are no longer told apart as they were")
         user_frames(eqn.source_info)
         all_frames(eqn.source_info)
     except JaxMoved as moved:
@@ -118,6 +136,7 @@ def primitives() -> dict[str, Any]:
         "jax._src.callback",
         "jax._src.ffi",
         "jax._src.export._export",
+        "jax._src.export.shape_poly",
         "jax._src.pallas.pallas_call",
     )
     found: dict[str, Any] = {}

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import dtype_info
-from redzone.frontend.compat import primitives
+from redzone.frontend.compat import bind, primitives
 
 _P = primitives()
 _NUMPY: dict[Any, Callable[..., Any]] = {}
@@ -33,9 +33,7 @@ def evaluate(eqn: Any, values: list[Any]) -> list[Any]:
         with np.errstate(all="ignore"):
             result = function(eqn, *(np.asarray(v) for v in values))
         return [np.asarray(result, eqn.outvars[0].aval.dtype)]
-    subfuns, params = eqn.primitive.get_bind_params(eqn.params)
-    results = eqn.primitive.bind(*subfuns, *values, **params)
-    return list(results) if eqn.primitive.multiple_results else [results]
+    return bind(eqn, values)
 
 
 def _simple(name: str, function: Callable[..., Any]) -> None:

@@ -25,6 +25,8 @@ class Proposal:
     needs: dict[int, Need]
     made: bool
     lost: Lost | None
+    wrapped: bool = False
+    """Whether a negative index may count from the end under it."""
 
     def key(self) -> Any:
         return tuple(
@@ -54,7 +56,7 @@ def propose(seen: Sequence[Seen], wrapping: bool = True) -> Proposal:
                 lost = Lost(None, str(error))
     if any(n.empty() for n in walk.leaves.values()):
         lost = lost or Lost(None, "no input satisfies it")
-    return Proposal(walk.leaves, walk.made, lost)
+    return Proposal(walk.leaves, walk.made, lost, walk.wrapped)
 
 
 def _need_of(parts: list[tuple[int | None, int]], columns: Any) -> Need:

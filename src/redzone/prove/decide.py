@@ -16,6 +16,7 @@ from redzone.frontend.trace import Traced
 from redzone.prove.blame import lost_at
 from redzone.prove.conditions import Proposal, as_conditions, narrowed, propose, proves
 from redzone.prove.declared import declared_by
+from redzone.prove.dependence import depends_on_inputs
 from redzone.prove.pattern import pattern_of
 from redzone.prove.witness import find_witness
 from redzone.prove.wraps import wraps_negatives
@@ -52,6 +53,15 @@ class Deciding:
         started = time.perf_counter()
         proposals = {id(site.eqn): propose(seen, result[id(site.eqn)].fix != "wraps") for site, seen in open_sites}
         proved = self.validated(proposals)
+        # Where counting from the end and from the start leaves a hole between them, ask for the plain range.
+        again = {
+            id(site.eqn): propose(seen, wrapping=False)
+            for site, seen in open_sites
+            if id(site.eqn) not in proved and proposals[id(site.eqn)].wrapped
+        }
+        if again:
+            proved |= self.validated(again)
+            proposals.update(again)
         self.timings["conditions"] = time.perf_counter() - started
         started = time.perf_counter()
         for site, seen in open_sites:
@@ -145,7 +155,10 @@ class Deciding:
         family = "1" if site.effect == "read" else "2"
         wraps = access.fix == "wraps"
         access.fix = ""
-        definite = any(_is_outside(site, one.facts) for one in seen)
+        # Nothing the inputs hold decides it: whatever they are, it leaves the array or it does not.
+        definite = any(_is_outside(site, one.facts) for one in seen) or not any(
+            depends_on_inputs(one.context, slot) for one in seen for slot in one.step.ins if not one.inside
+        )
         blamed = proposal.made or self.breaks_contract(proposal)
         if definite or (blamed and not wraps):
             witness = find_witness(

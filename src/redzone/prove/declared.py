@@ -21,6 +21,7 @@ from redzone.frontend import compat
 
 _JAX = os.path.dirname(os.path.abspath(jax.__file__))
 _MODE = re.compile(r"\bmode\s*=|\bfill_value\s*=")
+_CLIP = re.compile(r"""\bmode\s*=\s*(["']clip["']|\S*\bCLIP\b)""")
 
 #: Routines whose documentation says that what falls outside is dropped, clipped or filled.
 ROUTINES = frozenset(
@@ -37,12 +38,15 @@ def declared_by(site: Site) -> str:
     """The words that say what happens outside, or an empty string."""
     if site.mode == "clip":
         return "mode='clip'"
+    if site.mode == "clamp":
+        # x.at[i].get(mode="clip") with a scalar i becomes a dynamic slice.
+        return "mode='clip'" if _says(site, _CLIP) else ""
     if site.mode not in ("fill", "drop"):
         return ""
     routine = _routine(site)
     if routine:
         return f"jax's {routine}, documented to {site.mode} what lies outside"
-    return f"mode='{site.mode}'" if _says_mode(site) else ""
+    return f"mode='{site.mode}'" if _says(site, _MODE) else ""
 
 
 def _routine(site: Site) -> str:
@@ -65,12 +69,12 @@ def _written_by_user(eqn: Any) -> bool:
     return bool(compat.user_frames(eqn.source_info))
 
 
-def _says_mode(site: Site) -> bool:
+def _says(site: Site, words: re.Pattern[str]) -> bool:
     for eqn in (site.eqn, *site.chain):
         frames = compat.user_frames(eqn.source_info)
         if frames:
             file, line, _ = frames[0]
-            return bool(_MODE.search(statement_at(file, line)))
+            return bool(words.search(statement_at(file, line)))
     return False
 
 

@@ -18,7 +18,7 @@ from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
 from redzone.frontend.compat import primitives
-from redzone.rules.table import SAME
+from redzone.rules.table import SAME, SUMMARY
 
 #: Stands for "no bound" in both directions.
 FAR = 2**62
@@ -108,6 +108,7 @@ class Walk:
         self.rerun = rerun
         self.wrapping = wrapping
         """Whether a negative index may count from the end."""
+        self.wrapped = False
         self.made = False
         self.leaves: dict[int, Need] = {}
         self.active: set[tuple[int, int]] = set()
@@ -221,6 +222,10 @@ class Walk:
         if step.rule is SAME:
             ask(0, need.lo, need.hi)
             return
+        if step.rule is SUMMARY:
+            whole = need.uniform()
+            ask(0, whole.lo, whole.hi)
+            return
         if step.rule is FLOOR_DIVIDE:
             k = env[step.ins[1]]
             if k.step != 0 or k.lo <= 0:
@@ -259,9 +264,11 @@ class Walk:
         v's own side of the comparison: together they allow either. Everything else must hold for both.
         """
         pivot = _pivot(context, step)
-        if not self.wrapping and pivot is not None and is_wrap(context, step):
-            self.reach(context, pivot, need, stop, at)
-            return
+        if pivot is not None and is_wrap(context, step):
+            if not self.wrapping:
+                self.reach(context, pivot, need, stop, at)
+                return
+            self.wrapped = True
         allowed: Need | None = None
         level = ("here",) if step.eqn.invars[0].aval.shape else ALL
         feasible = 0
@@ -495,8 +502,11 @@ def _pieces(need: Need, shape: Any) -> Need:
     if np.ndim(need.lo) == 0 and np.ndim(need.hi) == 0:
         return need
     rank = len(shape)
-    lo = need.lo if np.ndim(need.lo) else np.full((1,) * rank, need.lo)
-    hi = need.hi if np.ndim(need.hi) else np.full((1,) * rank, need.hi)
+    lo, hi = (
+        x.reshape((1,) * (rank - np.ndim(x)) + np.shape(x)) if np.ndim(x) else np.full((1,) * rank, x)
+        for x in (need.lo, need.hi)
+    )
+    lo, hi = np.broadcast_arrays(lo, hi)
     return Need(lo, hi)
 
 

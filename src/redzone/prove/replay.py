@@ -6,14 +6,14 @@ iterations. Control flow around the access is interpreted, so the iteration and 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import numpy as np
 
 from redzone.access.site import Site
 from redzone.engine.slice import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P
-from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr
+from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, scan_counts
 from redzone.prove.concrete import evaluate
 
 #: The most equations one replay evaluates, and the most elements any array in it may have.
@@ -32,6 +32,13 @@ class _Left(Exception):
         self.path = path
 
 
+class Plan(NamedTuple):
+    """What of one jaxpr is evaluated: (equation, results wanted) in order, and the inputs that takes."""
+
+    steps: list[tuple[Any, frozenset[int]]]
+    inputs: frozenset[int]
+
+
 class Replay:
     """Runs one program toward one access site."""
 
@@ -39,8 +46,7 @@ class Replay:
         self.jaxpr, self.consts = open_jaxpr(closed)
         self.site = site
         self.target = id(site.eqn)
-        self.around = {id(e) for e in site.chain}
-        self.plans: dict[int, list[Any]] = {}
+        self.plans: dict[Any, Plan] = {}
         self.left = EQUATIONS
         self.path: list[str] = []
         self.contains: dict[int, bool] = {}
@@ -64,46 +70,87 @@ class Replay:
             self.contains[id(jaxpr)] = known
         return known
 
-    def plan(self, jaxpr: Any, outputs: bool) -> list[Any]:
-        """The equations that the access (and the results, if wanted) depend on, in order."""
-        key = id(jaxpr) * 2 + outputs
+    def inside(self, eqn: Any) -> bool:
+        """Whether the access is this equation or somewhere inside it."""
+        return id(eqn) == self.target or any(self.holds(open_jaxpr(j)[0]) for j in inner_jaxprs(eqn.params))
+
+    def plan(self, jaxpr: Any, outs: frozenset[int]) -> Plan:
+        """The equations that the access and the wanted results depend on, in order, with what each must yield."""
+        key = (id(jaxpr), outs)
         found = self.plans.get(key)
         if found is None:
-            wanted = {v for v in jaxpr.outvars if type(v) is not Literal} if outputs else set()
-            found = []
+            wanted = {jaxpr.outvars[i] for i in outs if type(jaxpr.outvars[i]) is not Literal}
+            steps = []
             for eqn in reversed(jaxpr.eqns):
-                inside = id(eqn) == self.target or any(
-                    self.holds(open_jaxpr(j)[0]) for j in inner_jaxprs(eqn.params)
-                )
-                if inside or any(v in wanted for v in eqn.outvars):
-                    found.append(eqn)
-                    wanted.update(v for v in eqn.invars if type(v) is not Literal)
-            found.reverse()
-            self.plans[key] = found
+                mine = frozenset(i for i, v in enumerate(eqn.outvars) if v in wanted)
+                if mine or self.inside(eqn):
+                    steps.append((eqn, mine))
+                    wanted.update(v for v in self.operands(eqn, mine) if type(v) is not Literal)
+            steps.reverse()
+            found = self.plans[key] = Plan(steps, frozenset(i for i, v in enumerate(jaxpr.invars) if v in wanted))
         return found
 
-    def run(self, jaxpr: Any, consts: Any, arguments: list[Any], outputs: bool = False) -> list[Any]:
+    def operands(self, eqn: Any, outs: frozenset[int]) -> list[Any]:
+        """The operands an equation needs to yield these results and reach the access."""
+        if id(eqn) == self.target and not outs:
+            positions = {c.operand for c in self.site.columns} | {c.also for c in self.site.columns if c.also is not None}
+            return [eqn.invars[i] for i in sorted(positions)]
+        if eqn.primitive is SCAN_P and self.inside(eqn):
+            nc, _ = scan_counts(eqn.params)
+            needed = self.plan(open_jaxpr(eqn.params["jaxpr"])[0], self.carried(eqn, outs)).inputs
+            kept = needed | {nc + i for i in self.carried(eqn, outs) if i < scan_counts(eqn.params)[1]}
+            return [eqn.invars[i] for i in sorted(kept)]
+        if eqn.primitive is WHILE_P and self.inside(eqn):
+            nt, nb = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+            carries = self.carried(eqn, outs)
+            body = self.plan(open_jaxpr(eqn.params["body_jaxpr"])[0], carries).inputs
+            kept = {*range(nt), *(nt + i for i in body if i < nb), *(nt + nb + i for i in carries)}
+            return [eqn.invars[i] for i in sorted(kept)]
+        if eqn.primitive in CALLS and eqn.primitive is not SHARD_MAP_P:
+            return [eqn.invars[i] for i in sorted(self.plan(open_jaxpr(eqn.params[CALLS[eqn.primitive]])[0], outs).inputs)]
+        return list(eqn.invars)
+
+    def carried(self, eqn: Any, outs: frozenset[int]) -> frozenset[int]:
+        """The results of a loop's body that matter: the wanted ones and the carries they or the access need."""
+        if eqn.primitive is SCAN_P:
+            first, count = scan_counts(eqn.params)
+            body, test = open_jaxpr(eqn.params["jaxpr"])[0], frozenset[int]()
+        else:
+            first, count = eqn.params["body_nconsts"], len(eqn.outvars)
+            body = open_jaxpr(eqn.params["body_jaxpr"])[0]
+            nt = eqn.params["cond_nconsts"]
+            condition = self.plan(open_jaxpr(eqn.params["cond_jaxpr"])[0], frozenset({0})).inputs
+            test = frozenset(i - nt for i in condition if i >= nt)
+        outs = outs | test
+        while True:
+            needed = self.plan(body, outs).inputs
+            more = outs | {i - first for i in needed if first <= i < first + count}
+            if more == outs:
+                return outs
+            outs = more
+
+    def run(self, jaxpr: Any, consts: Any, arguments: list[Any], outs: frozenset[int] = frozenset()) -> list[Any]:
+        """The wanted results; None in the places of the others."""
         values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
         values.update(zip(jaxpr.invars, arguments, strict=True))
 
         def read(atom: Any) -> Any:
-            return np.asarray(atom.val, atom.aval.dtype) if type(atom) is Literal else values[atom]
+            return np.asarray(atom.val, atom.aval.dtype) if type(atom) is Literal else values.get(atom)
 
-        for eqn in self.plan(jaxpr, outputs):
+        for eqn, mine in self.plan(jaxpr, outs).steps:
             self.left -= 1
             if self.left < 0:
                 raise GaveUp("more equations than a replay may take")
-            for v in eqn.outvars:
-                if _elements(v.aval) > ELEMENTS:
-                    raise GaveUp("an array too large to replay")
             inputs = [read(a) for a in eqn.invars]
             if id(eqn) == self.target:
                 self.judge(eqn, inputs)
-            if id(eqn) == self.target and not any(v in _used(jaxpr) for v in eqn.outvars) and not outputs:
-                continue
-            results = self.step(eqn, inputs)
-            values.update(zip(eqn.outvars, results, strict=False))
-        return [read(v) for v in jaxpr.outvars] if outputs else []
+                if not mine:
+                    continue
+            for i in mine:
+                if _elements(eqn.outvars[i].aval) > ELEMENTS:
+                    raise GaveUp("an array too large to replay")
+            values.update(zip(eqn.outvars, self.step(eqn, inputs, mine), strict=False))
+        return [read(v) if i in outs else None for i, v in enumerate(jaxpr.outvars)]
 
     def judge(self, eqn: Any, inputs: list[Any]) -> None:
         """Look at every index tuple of this execution of the access."""
@@ -127,66 +174,68 @@ class Replay:
             k = int(np.flatnonzero(outside)[0])
             raise _Left(tuple(int(array[k]) for array in values), list(self.path))
 
-    def step(self, eqn: Any, inputs: list[Any]) -> list[Any]:
+    def step(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
         primitive = eqn.primitive
-        if primitive is SHARD_MAP_P and self.holds(open_jaxpr(eqn.params["jaxpr"])[0]):
+        inside = self.inside(eqn) and id(eqn) != self.target
+        if primitive is SHARD_MAP_P and inside:
             raise GaveUp("an access inside shard_map")
         if primitive in CALLS and primitive is not SHARD_MAP_P:
             inner, consts = open_jaxpr(eqn.params[CALLS[primitive]])
-            return self.run(inner, consts, inputs, outputs=True)
-        interesting = any(self.holds(open_jaxpr(j)[0]) for j in inner_jaxprs(eqn.params)) and id(eqn) != self.target
-        if primitive is COND_P and interesting:
+            return self.run(inner, consts, inputs, outs)
+        if primitive is COND_P and inside:
             k = min(max(int(np.asarray(inputs[0])), 0), len(eqn.params["branches"]) - 1)
             self.path.append(f"branch {k}")
             inner, consts = open_jaxpr(eqn.params["branches"][k])
-            results = self.run(inner, consts, inputs[1:], outputs=True)
+            results = self.run(inner, consts, inputs[1:], outs)
             self.path.pop()
             return results
-        if primitive is SCAN_P and interesting:
-            return self.scan(eqn, inputs)
-        if primitive is WHILE_P and interesting:
-            return self.loop(eqn, inputs)
-        if interesting:
+        if primitive is SCAN_P and inside:
+            return self.scan(eqn, inputs, outs)
+        if primitive is WHILE_P and inside:
+            return self.loop(eqn, inputs, outs)
+        if inside:
             raise GaveUp(f"an access inside {primitive.name}")
         return evaluate(eqn, inputs)
 
-    def scan(self, eqn: Any, inputs: list[Any]) -> list[Any]:
+    def scan(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
         p = eqn.params
         inner, inner_consts = open_jaxpr(p["jaxpr"])
-        nc, nk, length = p["num_consts"], p["num_carry"], p["length"]
+        (nc, nk), length = scan_counts(p), p["length"]
         consts, carry, xs = inputs[:nc], inputs[nc : nc + nk], inputs[nc + nk :]
         rows: list[Any] = [None] * length
+        wanted = self.carried(eqn, outs)
         order = range(length - 1, -1, -1) if p["reverse"] else range(length)
         for t in order:
             self.path.append(f"iteration {t}")
-            results = self.run(inner, inner_consts, [*consts, *carry, *(x[t] for x in xs)], outputs=True)
+            row = [None if x is None else x[t] for x in xs]
+            results = self.run(inner, inner_consts, [*consts, *carry, *row], wanted)
             self.path.pop()
             carry, rows[t] = results[:nk], results[nk:]
         stacked = [
-            np.stack([np.asarray(r[i]) for r in rows]) if length else np.zeros(v.aval.shape, v.aval.dtype)
+            (np.stack([np.asarray(r[i]) for r in rows]) if length else np.zeros(v.aval.shape, v.aval.dtype))
+            if nk + i in outs
+            else None
             for i, v in enumerate(eqn.outvars[nk:])
         ]
         return [*carry, *stacked]
 
-    def loop(self, eqn: Any, inputs: list[Any]) -> list[Any]:
+    def loop(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
         p = eqn.params
         test, test_consts = open_jaxpr(p["cond_jaxpr"])
         body, body_consts = open_jaxpr(p["body_jaxpr"])
         nt, nb = p["cond_nconsts"], p["body_nconsts"]
-        carry, t = inputs[nt + nb :], 0
+        carry, t, wanted = inputs[nt + nb :], 0, self.carried(eqn, outs)
+        if test.outvars[0].aval.shape:
+            raise GaveUp("a batched loop")
         while True:
             self.path.append(f"iteration {t}")
-            going = bool(np.asarray(self.run(test, test_consts, [*inputs[:nt], *carry], outputs=True)[0]))
+            going = bool(np.asarray(self.run(test, test_consts, [*inputs[:nt], *carry], frozenset({0}))[0]))
             if going:
-                carry = self.run(body, body_consts, [*inputs[nt : nt + nb], *carry], outputs=True)
+                carry = self.run(body, body_consts, [*inputs[nt : nt + nb], *carry], wanted)
             self.path.pop()
             if not going:
                 return list(carry)
             t += 1
-
-
-def _used(jaxpr: Any) -> set[Any]:
-    return {a for e in jaxpr.eqns for a in e.invars if type(a) is not Literal}
 
 
 def _elements(aval: Any) -> int:

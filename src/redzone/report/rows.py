@@ -6,7 +6,7 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from redzone.report.model import Access
+from redzone.report.model import Access, Pattern
 
 _LONG = re.compile(r"(bfloat|float|uint|int|complex)(\d\w*)")
 _SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
@@ -14,11 +14,20 @@ _SHORT = {"bfloat": "bf", "float": "f", "uint": "u", "int": "i", "complex": "c"}
 
 @dataclasses.dataclass(slots=True)
 class Row:
-    """One access, how many more there are like it, and the pattern of them all."""
+    """One access, how many there are like it, and what all of them together can touch."""
 
     access: Access
     count: int
-    pattern: str
+    reach: Pattern
+
+    @property
+    def pattern(self) -> str:
+        """The pattern of one access, or what the patterns of several have in common."""
+        if self.count == 1 or self.reach is self.access.pattern:
+            return str(self.access.pattern)
+        if self.reach.low is None:
+            return self.reach.kind
+        return f"{self.reach.kind}, in [{self.reach.low}, {self.reach.high}]"
 
 
 def rows_of(accesses: Sequence[Access]) -> list[Row]:
@@ -32,14 +41,21 @@ def rows_of(accesses: Sequence[Access]) -> list[Row]:
         )  # fmt: skip
         row = groups.get(key)
         if row is None:
-            groups[key] = Row(access, 1, str(access.pattern))
+            groups[key] = Row(access, 1, access.pattern)
         else:
             row.count += 1
-            # Each iteration of an unrolled loop touches its own bytes; they share the kind at best.
-            if str(access.pattern) != row.pattern:
-                kind = access.pattern.kind
-                row.pattern = kind if row.access.pattern.kind == kind else "various"
+            row.reach = _both(row.reach, access.pattern)
     return list(groups.values())
+
+
+def _both(one: Pattern, other: Pattern) -> Pattern:
+    """What two accesses of the same array can touch between them."""
+    if one == other:
+        return one
+    kind = one.kind if one.kind == other.kind else "various"
+    if one.low is None or one.high is None or other.low is None or other.high is None:
+        return Pattern(kind, (), None, None, None)
+    return Pattern(kind, (), None, min(one.low, other.low), max(one.high, other.high))
 
 
 def short_aval(access: Access) -> str:

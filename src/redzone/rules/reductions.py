@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from redzone.domains import TOP_FLOAT, Fact, scalar, settle, summarised
+from redzone.domains import TOP_FLOAT, DtypeInfo, Fact, scalar, settle, summarised
 from redzone.domains.fact import SMALL
 from redzone.rules.integers import of, wrapped
 from redzone.rules.shapes import mapped, summarised_along
@@ -114,10 +114,43 @@ def _cumsum(eqn: Any, a: Fact) -> Fact:
 
 @rule("cumprod_p", floats=False)
 def _cumprod(eqn: Any, a: Fact) -> Fact:
+    info = of(eqn.outvars[0])
+    if info.integral and type(a.lo) is np.ndarray and (a.lo is a.hi or (a.lo == a.hi).all()):
+        return _cumprod_exactly(eqn, a, info)
     a = summarised(a)
-    if of(eqn.outvars[0]).integral and 0 <= a.lo and a.hi <= 1:
+    if info.integral and 0 <= a.lo and a.hi <= 1:
         return a
     return top_of(eqn.outvars[0])
+
+
+def _cumprod_exactly(eqn: Any, a: Fact, info: DtypeInfo) -> Fact:
+    axis, shape = eqn.params["axis"], eqn.invars[0].aval.shape
+    if a.lo.shape[axis] != shape[axis]:
+        return top_of(eqn.outvars[0])
+    values = np.asarray(a.lo, object)
+    values = np.flip(values, axis) if eqn.params["reverse"] else values
+    values = np.multiply.accumulate(values, axis)
+    values = np.flip(values, axis) if eqn.params["reverse"] else values
+    if values.min() < max(info.min, -SMALL) or values.max() > min(info.max, SMALL):
+        return top_of(eqn.outvars[0])
+    exact = values.astype(np.int64)
+    return settle(exact, exact)
+
+
+@rule("lu_p", needs="none")
+def _lu(eqn: Any, *_: Fact) -> list[Fact]:
+    """Factors, row interchanges and the permutation they make: rows of the matrix."""
+    rows = eqn.invars[0].aval.shape[-2]
+    return [top_of(eqn.outvars[0]), *(_rows(rows, v) for v in eqn.outvars[1:])]
+
+
+@rule("lu_pivots_to_permutation_p", needs="none")
+def _permutation(eqn: Any, *_: Fact) -> Fact:
+    return _rows(eqn.params["permutation_size"], eqn.outvars[0])
+
+
+def _rows(n: Any, var: Any) -> Fact:
+    return Fact(0, n - 1, 0 if n == 1 else 1) if type(n) is int and n > 0 else top_of(var)
 
 
 @rule("cummax_p", "cummin_p", "cumlogsumexp_p")
@@ -235,7 +268,6 @@ def _permuted(eqn: Any, a: Fact) -> Fact:
     "imag_p",
     "conj_p",
     "cholesky_p",
-    "lu_p",
     "lu_solve_p",
     "qr_p",
     "geqrf_p",

@@ -238,3 +238,10 @@ def _restacked(eqn: Any, *parts: Fact) -> Any:
 @rule("empty_p", "empty2_p", needs="none")
 def _zeros(eqn: Any, *_: Fact) -> Fact:
     return top(eqn.outvars[0].aval.dtype)
+
+
+@rule("dim_as_value_p", needs="none")
+def _dim_as_value(eqn: Any, *_: Fact) -> Fact:
+    """A symbolic dimension used as a number."""
+    dim = eqn.params["dim"]
+    return Fact(dim, dim)

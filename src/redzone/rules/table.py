@@ -17,7 +17,7 @@ import dataclasses
 from collections.abc import Callable
 from typing import Any
 
-from redzone.domains import Fact, top
+from redzone.domains import Fact, summarised, top
 from redzone.frontend.compat import primitives
 
 
@@ -68,5 +68,12 @@ def _same(_: Any, fact: Fact) -> Fact:
     return fact
 
 
+def _summary(_: Any, fact: Fact) -> Fact:
+    return summarised(fact)
+
+
 #: The rule of a step that only gives a value another name.
 SAME = Rule(_same, pointwise=True)
+
+#: The rule of a step across which only what holds for the whole array survives.
+SUMMARY = Rule(_summary)

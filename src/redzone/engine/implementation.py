@@ -1,0 +1,56 @@
+"""Third-party primitives: what they compute is read off their own implementation.
+
+A library that defines a primitive gives it an implementation in terms of others, which JAX runs
+eagerly. Traced on the equation's types, it says what the equation's results are; JAX's own primitives
+are implemented by compiling themselves, which says nothing new.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+
+from redzone.frontend.compat import open_jaxpr
+
+#: An implementation longer than this is not looked into.
+LONGEST = 400
+
+_seen: dict[Any, Any] = {}
+
+
+def implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
+    """The jaxpr and constants that a primitive's own implementation traces to, or None."""
+    try:
+        key = (eqn.primitive, tuple(str(v.aval) for v in eqn.invars), str(sorted(eqn.params.items(), key=lambda p: p[0])))
+    except Exception:
+        return None
+    if key not in _seen:
+        if len(_seen) > 1024:
+            _seen.clear()
+        _seen[key] = _trace(eqn)
+    found: tuple[Any, tuple[Any, ...]] | None = _seen[key]
+    return found
+
+
+def _trace(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
+    primitive = eqn.primitive
+    run = getattr(primitive, "impl", None)
+    if run is None or eqn.effects or any(hasattr(v, "eqns") or callable(v) for v in eqn.params.values()):
+        return None
+
+    def call(*operands: Any) -> Any:
+        result = run(*operands, **eqn.params)
+        return tuple(result) if primitive.multiple_results else (result,)
+
+    try:
+        closed = jax.make_jaxpr(call)(*(jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars))
+    except Exception:
+        return None
+    jaxpr, consts = open_jaxpr(closed)
+    same = [v.aval.shape == o.aval.shape and v.aval.dtype == o.aval.dtype for v, o in zip(jaxpr.outvars, eqn.outvars, strict=False)]
+    if len(jaxpr.outvars) != len(eqn.outvars) or not all(same) or len(jaxpr.eqns) > LONGEST:
+        return None
+    if any(e.primitive is primitive for e in jaxpr.eqns):
+        return None
+    return jaxpr, consts
