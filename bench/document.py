@@ -40,7 +40,7 @@ def context(records: Sequence[Record], repeats: int) -> str:
     return (
         f"{measured_ones} of {len(records)} programs measured, Python {platform.python_version()} on CPU; "
         f"times are the best of {repeats} (of 1 where tracing takes over 3 s), "
-        "processor time for what runs on one thread (tracing, checking) and wall time for compilation, "
+        "processor time of all threads for tracing and checking, wall time for compilation, "
         "and every ratio is of two times from this run. "
         "Tracing starts from empty caches; retracing finds the libraries' own jitted parts cached.\n\n"
         f"{', '.join(installed(requirement) for requirement in required())}."

@@ -22,15 +22,15 @@ Function = Callable[..., Any]
 
 
 def timed(work: Callable[..., Any], *args: Any) -> tuple[float, Any]:
-    """Seconds this thread spent on the work, and what it returned.
+    """Seconds of processor time, all threads together, and what the work returned.
 
-    Tracing and checking run on one thread, so this is their wall time on an idle machine,
-    and it stays that on a busy one.
+    Tracing and checking wait for nothing, so this is their wall time on an idle machine
+    (more, where threads share the work), and it stays that on a busy one.
     """
     gc.collect()
-    start = time.thread_time()
+    start = time.process_time()
     result = work(*args)
-    return time.thread_time() - start, result
+    return time.process_time() - start, result
 
 
 def waited(work: Callable[..., Any], *args: Any) -> tuple[float, Any]:

@@ -92,8 +92,8 @@ def nesting_target(name: str, points: Sequence[Mapping[str, Any]]) -> Target:
 
 
 def size_target(points: Sequence[Mapping[str, Any]]) -> Target:
-    seconds = [p["check"] for p in points if p.get("check")]
-    spread = max(seconds) / min(seconds) if seconds else None
+    first, *larger = [p["check"] for p in points] or [None]
+    spread = max(larger) / first if first and larger else None
     return Target(
         f"arrays of 10³ → 10¹² elements: the same time (within {FLAT}×)",
         "" if spread is None else f"{spread:.2f}×",

@@ -59,7 +59,7 @@ _CALLS = {
 
 def is_extended(dtype: Any) -> bool:
     """PRNG keys and their like: kept as JAX arrays, since NumPy has no such dtype."""
-    return bool(jnp.issubdtype(dtype, jax.dtypes.extended))
+    return not isinstance(dtype, np.dtype) and bool(jnp.issubdtype(dtype, jax.dtypes.extended))
 
 
 def as_value(value: Any, aval: Any) -> Any:
@@ -94,10 +94,10 @@ class _Plan:
             self.ins = [place(v) for v in opened.invars]
         else:
             self.ins = [place(v) for v in (*opened.constvars, *opened.invars)]
-        self.steps: list[tuple[Any, list[int], list[int]]] = []
+        self.steps: list[tuple[Any, list[int], list[int], Evaluation | None]] = []
         for eqn in opened.eqns:
             inputs = [place(a) for a in eqn.invars]
-            self.steps.append((eqn, inputs, [place(v) for v in eqn.outvars]))
+            self.steps.append((eqn, inputs, [place(v) for v in eqn.outvars], _evaluation(eqn)))
         self.outs = [place(a) for a in opened.outvars]
 
 
@@ -128,27 +128,28 @@ class Interpreter:
         for place, value in zip(plan.ins, args, strict=True):
             slots[place] = value
         visit = self._observer.visit
-        for eqn, inputs, outputs in plan.steps:
-            self._left -= 1
-            if self._left < 0:
-                raise TooLong
-            outvals = self._equation(eqn, [slots[i] for i in inputs])
+        self._left -= len(plan.steps)
+        if self._left < 0:
+            raise TooLong
+        for eqn, inputs, outputs, evaluation in plan.steps:
+            if evaluation is not None:
+                outvals = evaluation(eqn, [slots[i] for i in inputs])
+            else:
+                outvals = self._equation(eqn, [slots[i] for i in inputs])
             visit(eqn, outvals)
             for place, value in zip(outputs, outvals, strict=True):
                 slots[place] = value
         return [slots[i] for i in plan.outs]
 
     def _equation(self, eqn: Any, invals: list[Any]) -> Sequence[Any]:
+        """An equation that runs other equations, or an access."""
         name = eqn.primitive.name
         control = _CONTROL.get(name)
         if control is not None:
             return control(self, eqn, invals)
         if name in _CALLS:
             return self._jaxpr(eqn.params[_CALLS[name]], invals)
-        outvals = evaluate(eqn, invals)
-        if is_access(name):
-            outvals = [self._observer.access(eqn, invals, outvals[0])]
-        return outvals
+        return [self._observer.access(eqn, invals, evaluate(eqn, invals)[0])]
 
     def _cond(self, eqn: Any, invals: list[Any]) -> Sequence[Any]:
         branches = eqn.params["branches"]
@@ -206,26 +207,43 @@ _CONTROL: dict[str, Callable[[Interpreter, Any, list[Any]], Sequence[Any]]] = {
 }
 
 
-def _ordinary(invals: Sequence[Any]) -> bool:
-    return all(isinstance(v, np.ndarray) and v.dtype.kind in "biuf" for v in invals)
+Evaluation = Callable[[Any, list[Any]], list[Any]]
+
+
+def _evaluation(eqn: Any) -> Evaluation | None:
+    """How an equation is computed; None for one that is an access or runs other equations."""
+    name = eqn.primitive.name
+    if name in _CONTROL or name in _CALLS or is_access(name):
+        return None
+    rule = ELEMENTWISE.get(name) or MOVEMENT.get(name)
+    if rule is None or not all(is_plain(v.aval) for v in (*eqn.invars, *eqn.outvars)):
+        return by_jax
+    params, dtypes = eqn.params, [v.aval.dtype for v in eqn.outvars]
+
+    def by_numpy(eqn: Any, invals: list[Any]) -> list[Any]:
+        try:
+            out = rule(params, *invals)
+        except NotImplementedError:
+            return by_jax(eqn, invals)
+        if type(out) is not list:
+            return [np.asarray(out, dtypes[0])]
+        return [np.asarray(o, d) for o, d in zip(out, dtypes, strict=True)]
+
+    return by_numpy
 
 
 def evaluate(eqn: Any, invals: list[Any]) -> list[Any]:
     """The results of one equation that holds no jaxpr to look into."""
-    name = eqn.primitive.name
-    rule = ELEMENTWISE.get(name) or MOVEMENT.get(name)
-    if _ordinary(invals) and all(is_plain(v.aval) for v in eqn.outvars):
+    if not is_access(eqn.primitive.name):
+        found = _evaluation(eqn)
+        assert found is not None
+        return found(eqn, invals)
+    if all(is_plain(v.aval) for v in (*eqn.invars, *eqn.outvars)):
         try:
-            if rule is not None:
-                out = rule(eqn.params, *invals)
-            elif is_access(name):
-                out = evaluate_access(name, eqn.params, invals)
-            else:
-                return by_jax(eqn, invals)
+            out = evaluate_access(eqn.primitive.name, eqn.params, invals)
+            return [np.asarray(out, eqn.outvars[0].aval.dtype)]
         except NotImplementedError:
-            return by_jax(eqn, invals)
-        outs = list(out) if isinstance(out, list | tuple) else [out]
-        return [np.asarray(o, dtype=v.aval.dtype) for o, v in zip(outs, eqn.outvars, strict=True)]
+            pass
     return by_jax(eqn, invals)
 
 

@@ -75,7 +75,7 @@ class Scope:
     def float_dtype(self) -> Any:
         if self.trace.wide and self.chance(0.5):
             return np.dtype("float64")
-        return np.dtype("float32") if self.chance(0.93) else np.dtype(jnp.bfloat16)
+        return np.dtype("float32") if self.chance(0.98) else np.dtype(jnp.bfloat16)
 
     def newest_first(self) -> Iterator[Any]:
         """The values at hand, each step a random one, recent ones likelier."""

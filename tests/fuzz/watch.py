@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from tests.fuzz.containment import why_outside
-from tests.fuzz.exact import is_extended
 from tests.fuzz.windows import FAR, Windows, per_window, windows_of
 
 
@@ -58,9 +57,7 @@ class Watch:
         if facts is None:
             raise _fail("unreached", eqn, "ran, but has no fact")
         for fact, value in zip(facts, outvals, strict=True):
-            if is_extended(value.dtype):
-                continue
-            trouble = why_outside(fact, value)
+            trouble = "" if type(value) is not np.ndarray else why_outside(fact, value)
             if trouble:
                 raise _fail("containment", eqn, trouble)
 

@@ -133,7 +133,11 @@ class Runner:
             return _SELECT.apply(eqn, which, *[env[i] for i in step.ins[1:]])
         cases: list[Fact | None] = [env[step.ins[1]], env[step.ins[2]]]
         kept = type(which.lo) is np.ndarray
-        if dtype_info(eqn.outvars[0].aval.dtype).kind != "b" and program.defs.get(step.ins[0]) is not None:
+        if (
+            (cases[0].step or cases[1].step)  # type: ignore[union-attr]
+            and dtype_info(eqn.outvars[0].aval.dtype).kind != "b"
+            and program.defs.get(step.ins[0]) is not None
+        ):
             level = _HERE if eqn.invars[0].aval.shape else ALL
             cases = [self.refined(program, env, step, k, level) for k in (0, 1)]
         first, second = cases
@@ -145,7 +149,7 @@ class Runner:
 
     def refined(self, program: Program, env: list[Any], step: Step, k: int, level: Any) -> Fact | None:
         """What a select's case holds where it is taken; None where it never is."""
-        refiner = Refiner(program, env)
+        refiner = Refiner(program, env, step.order)
         try:
             refiner.assume(step.ins[0], k, level)
             return refiner.value(step.ins[1 + k], level)
@@ -182,7 +186,7 @@ class Runner:
         if len(step.ins) == 1 or program.defs.get(step.ins[0]) is None:
             return [env[i] for i in step.ins]
         which = env[step.ins[0]]
-        refiner = Refiner(program, env)
+        refiner = Refiner(program, env, step.order)
         lo = k if k else min(which.lo, 0)
         hi = k if k < last else max(which.hi, last)
         try:

@@ -79,20 +79,7 @@ class _Carries:
 
     def counter(self, i: int) -> int | None:
         """The constant a carry grows by each time, if that is all that happens to it."""
-        step = self.body.defs.get(self.body.outs[i])
-        while step is not None and step.rule is SAME:
-            step = self.body.defs.get(step.ins[0])
-        if step is None or step.kind != SIMPLE or self.info[i].kind not in "iu":
-            return None
-        if step.eqn.primitive is _ADD and self.slot[i] in step.ins:
-            other = step.ins[1] if step.ins[0] == self.slot[i] else step.ins[0]
-            sign = 1
-        elif step.eqn.primitive is _SUB and step.ins[0] == self.slot[i]:
-            other, sign = step.ins[1], -1
-        else:
-            return None
-        fact = self.body.template[other]
-        return None if fact is None or fact.step != 0 or type(fact.lo) is not int else sign * fact.lo
+        return counted_by(self.body, self.slot[i], self.body.outs[i])
 
     def step_range(self, env: list[Any], i: int) -> tuple[int, int] | None:
         """Bounds on how much a carry changes in one iteration."""
@@ -124,6 +111,23 @@ class _Carries:
         if primitive is _CONVERT and step.eqn.invars[0].aval.dtype == step.eqn.outvars[0].aval.dtype:
             return self._change(env, i, step.ins[0], depth - 1)
         return None
+
+
+def counted_by(body: Program, slot: int, out: int) -> int | None:
+    """The constant by which a loop's body moves a carry, from its input slot to its result, each time."""
+    step = body.defs.get(out)
+    while step is not None and step.rule is SAME:
+        step = body.defs.get(step.ins[0])
+    if step is None or step.kind != SIMPLE or dtype_info(step.eqn.outvars[0].aval.dtype).kind not in "iu":
+        return None
+    if step.eqn.primitive is _ADD and slot in step.ins:
+        other, sign = step.ins[1] if step.ins[0] == slot else step.ins[0], 1
+    elif step.eqn.primitive is _SUB and step.ins[0] == slot:
+        other, sign = step.ins[1], -1
+    else:
+        return None
+    fact = body.template[other]
+    return None if fact is None or fact.step != 0 or type(fact.lo) is not int else sign * fact.lo
 
 
 def _after(fact: Fact, lo: int, hi: int, info: DtypeInfo, by: int) -> Fact | None:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from redzone.domains import Fact, settle, summarised
+from redzone.domains import Fact, dtype_info, settle, summarised
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
@@ -105,12 +105,16 @@ def ordered_steps(found: list[Midpoint], slots: dict[int, int]) -> dict[Step, Ca
     for one in found:
         low, high = slots[one.low], slots[one.high]
 
-        def difference(env: list[Any], low: int = low, high: int = high) -> Fact:
+        def difference(env: list[Any], low: int = low, high: int = high, one: Midpoint = one) -> Fact:
             a, b = summarised(env[low]), summarised(env[high])
+            if not _fits(one, a, b):
+                return _plainly(one.difference, env)
             return settle(max(b.lo - a.hi, 0), max(b.hi - a.lo, 0))
 
-        def middle(env: list[Any], low: int = low, high: int = high) -> Fact:
+        def middle(env: list[Any], low: int = low, high: int = high, one: Midpoint = one) -> Fact:
             a, b = summarised(env[low]), summarised(env[high])
+            if not _fits(one, a, b):
+                return _plainly(one.middle, env)
             # Both ends bound the midpoint, and low ≤ high bounds low by high and high by low.
             top, bottom = min(a.hi, b.hi), max(b.lo, a.lo)
             return settle((a.lo + bottom) // 2, (top + b.hi) // 2)
@@ -118,3 +122,14 @@ def ordered_steps(found: list[Midpoint], slots: dict[int, int]) -> dict[Step, Ca
         special[one.difference] = difference
         special[one.middle] = middle
     return special
+
+
+def _fits(one: Midpoint, low: Fact, high: Fact) -> bool:
+    """Whether the difference stays inside its integer type; else it wraps and the order says nothing."""
+    return bool(high.hi - low.lo <= dtype_info(one.difference.eqn.outvars[0].aval.dtype).max)
+
+
+def _plainly(step: Step, env: list[Any]) -> Fact:
+    assert step.rule is not None
+    fact: Fact = step.rule.apply(step.eqn, *[env[i] for i in step.ins])
+    return fact

@@ -19,7 +19,7 @@ SIMPLE, OBSERVE, COND, SCAN, WHILE, CALL = range(6)
 class Step:
     """One equation to analyse: the slots it reads and writes."""
 
-    __slots__ = ("bodies", "eqn", "extra", "ins", "kind", "outs", "rule", "site")
+    __slots__ = ("bodies", "eqn", "extra", "ins", "kind", "order", "outs", "rule", "site")
 
     def __init__(self, kind: int, eqn: Any, ins: tuple[int, ...], outs: tuple[int, ...]) -> None:
         self.kind = kind
@@ -31,12 +31,14 @@ class Step:
         self.site: Site | None = None
         self.bodies: tuple[Program, ...] = ()
         self.extra: Any = None
+        self.order = 0
+        """Its place in the program."""
 
 
 class Program:
     """Steps in execution order over a flat list of slots."""
 
-    __slots__ = ("defs", "inputs", "jaxpr", "memo", "outs", "special", "steps", "template", "thresholds", "watched")
+    __slots__ = ("_consumers", "defs", "inputs", "jaxpr", "memo", "outs", "special", "steps", "template", "thresholds", "watched")
 
     def __init__(self, jaxpr: Any) -> None:
         self.jaxpr = jaxpr
@@ -53,6 +55,17 @@ class Program:
         self.special: dict[Step, Any] | None = None
         """Steps computed in a better way than their rule, while something about the inputs is known."""
         self.watched: list[tuple[Any, list[int]]] = []
+        self._consumers: dict[int, list[Step]] | None = None
+
+    def consumers(self) -> dict[int, list[Step]]:
+        """The plain steps that read each slot."""
+        if self._consumers is None:
+            self._consumers = {}
+            for step in self.steps:
+                if step.kind == SIMPLE:
+                    for slot in step.ins:
+                        self._consumers.setdefault(slot, []).append(step)
+        return self._consumers
 
 
 @dataclasses.dataclass(slots=True)

@@ -25,6 +25,8 @@ from redzone.rules.table import SAME
 BUDGET = 60
 #: How many equations deep a value is recomputed.
 DEPTH = 14
+#: How many values are followed forward from what was learnt.
+REACH = 150
 
 ALL = ("all",)
 
@@ -54,10 +56,14 @@ _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "e
 class Refiner:
     """Knowledge gained from assumed conditions, over one program and its current environment."""
 
-    __slots__ = ("budget", "defs", "env", "known", "recomputed")
+    __slots__ = ("affected", "before", "budget", "defs", "env", "known", "program", "recomputed")
 
-    def __init__(self, program: Program, env: list[Any]) -> None:
+    def __init__(self, program: Program, env: list[Any], before: int = 1 << 60) -> None:
+        self.program = program
+        self.before = before
+        """Only steps before this place are recomputed."""
         self.defs = program.defs
+        self.affected: set[int] | None = None
         self.env = env
         self.known: dict[tuple[int, Any], Fact] = {}
         self.recomputed: dict[tuple[int, Any], Fact] = {}
@@ -201,20 +207,20 @@ class Refiner:
                 self.narrow_operand(step, position, fact, level)
 
     def _every(self, step: Step, fact: Fact, level: Any) -> None:
-        if level is ALL and fact.step == 0 and fact.lo == 1:
+        if level is ALL and fact.step == 0 and fact.lo == 1 and _nonempty(step.eqn.invars[0].aval):
             self.narrow(step.ins[0], fact, ALL)
 
     def _some(self, step: Step, fact: Fact, level: Any) -> None:
-        if level is ALL and fact.step == 0 and fact.lo == 0:
+        if level is ALL and fact.step == 0 and fact.lo == 0 and _nonempty(step.eqn.invars[0].aval):
             self.narrow(step.ins[0], fact, ALL)
 
     def _most(self, step: Step, fact: Fact, level: Any) -> None:
-        if level is ALL:
+        if level is ALL and _nonempty(step.eqn.invars[0].aval):
             old = summarised(self.env[step.ins[0]])
             self.narrow(step.ins[0], Fact(old.lo, summarised(fact).hi, 1, old.nan), ALL)
 
     def _least(self, step: Step, fact: Fact, level: Any) -> None:
-        if level is ALL:
+        if level is ALL and _nonempty(step.eqn.invars[0].aval):
             old = summarised(self.env[step.ins[0]])
             self.narrow(step.ins[0], Fact(summarised(fact).lo, old.hi, 1, old.nan), ALL)
 
@@ -373,14 +379,36 @@ class Refiner:
 
     # Forward again
 
-    def value(self, slot: int, level: Any, depth: int = DEPTH) -> Fact:
+    def value(self, slot: int, level: Any) -> Fact:
         """What a slot holds given everything assumed, recomputed where its operands changed."""
+        if self.affected is None:
+            self.affected = self.reachable()
+        return self.recompute(slot, level, DEPTH)
+
+    def reachable(self) -> set[int]:
+        """The slots that what was learnt can change, as far as it is worth following."""
+        consumers, before = self.program.consumers(), self.before
+        found = {slot for slot, _ in self.known}
+        waiting = list(found)
+        while waiting and len(found) < REACH:
+            for step in consumers.get(waiting.pop(), ()):
+                if step.order >= before:
+                    break
+                for out in step.outs:
+                    if out >= 0 and out not in found:
+                        found.add(out)
+                        waiting.append(out)
+        return found
+
+    def recompute(self, slot: int, level: Any, depth: int) -> Fact:
         key = (slot, level)
         done = self.recomputed.get(key)
         if done is not None:
             return done
         known = self.known.get(key)
         fact: Fact = known if known is not None else self.env[slot]
+        if slot not in self.affected:  # type: ignore[operator]
+            return fact
         step = self.defs.get(slot)
         if step is None or step.kind != SIMPLE or depth <= 0 or self.budget <= 0 or step.rule is None:
             return fact
@@ -398,7 +426,7 @@ class Refiner:
             elif rule.moves and position == 0:
                 inner = self.behind(step, level)
             before = self.env[source]
-            after = before if inner is None else self.value(source, inner, depth - 1)
+            after = before if inner is None else self.recompute(source, inner, depth - 1)
             changed = changed or after is not before
             facts.append(after)
         if changed:
@@ -430,7 +458,13 @@ def _same(a: Fact, b: Fact) -> bool:
 
 
 def _nonempty(aval: Any) -> bool:
-    return all(type(n) is not int or n > 0 for n in aval.shape)
+    """Whether an array has elements: what holds for all elements of an empty one says nothing."""
+    try:
+        return all(bool(n >= 1) for n in aval.shape)
+    except Exception as error:
+        if type(error).__name__ != "InconclusiveDimensionOperation":
+            raise
+        return False
 
 
 def _satisfying(relation: str, a: Fact, b: Fact) -> Fact | None:

@@ -64,6 +64,8 @@ _WALKED = {
     **_SPECIAL,
 }
 _WALKED.pop(primitives().get("linear_solve_p"), None)
+#: Primitives that are neither accesses nor hold a jaxpr with accesses.
+PLAIN = frozenset(p for p, what in _WALKED.items() if what in (0, 6))
 
 
 class Inventory:
@@ -203,7 +205,8 @@ class _Build:
         program.steps = self.steps
         slots = frame.slots
         program.inputs = [(i, slots[v]) for i, v in enumerate(jaxpr.invars) if v in slots]
-        for step in self.steps:
+        for order, step in enumerate(self.steps):
+            step.order = order
             for out in step.outs:
                 if out >= 0:
                     program.defs[out] = step
@@ -378,7 +381,7 @@ class _Build:
         inner, consts = open_jaxpr(eqn.params[CALLS[eqn.primitive]])
         inventory = self.slicer.inventory
         asked, touches = self.asked(eqn, frame), inventory.touches[id(inner)]
-        if not asked and not touches:
+        if not asked and not touches and not self.slicer.everything:
             return
         if len(inner.invars) != len(eqn.invars) or len(inner.outvars) != len(eqn.outvars):
             self.foreign(eqn, frame)
@@ -457,7 +460,7 @@ class _Build:
         branches = [open_jaxpr(b) for b in eqn.params["branches"]]
         asked = self.asked(eqn, frame)
         touches = self.slicer.inventory.touches
-        if not asked and not any(touches[id(j)] for j, _ in branches):
+        if not asked and not any(touches[id(j)] for j, _ in branches) and not self.slicer.everything:
             return
         bodies = [self.slicer.program(j, c, asked) for j, c in branches]
         used = sorted({i for body in bodies for i, _ in body.inputs})
@@ -476,7 +479,7 @@ class _Build:
         inner, consts = open_jaxpr(p["jaxpr"])
         first, count = scan_counts(p)
         asked = self.asked(eqn, frame)
-        if not asked and not self.slicer.inventory.touches[id(inner)]:
+        if not asked and not self.slicer.inventory.touches[id(inner)] and not self.slicer.everything:
             return
         wanted = set(asked)
         while True:
@@ -508,7 +511,7 @@ class _Build:
         nt, nb = p["cond_nconsts"], p["body_nconsts"]
         asked = self.asked(eqn, frame)
         touches = self.slicer.inventory.touches
-        if not asked and not touches[id(inner)] and not touches[id(test)]:
+        if not asked and not touches[id(inner)] and not touches[id(test)] and not self.slicer.everything:
             return
         condition = self.slicer.program(test, test_consts, (0,))
         wanted = set(asked) | {i - nt for i, _ in condition.inputs if i >= nt}

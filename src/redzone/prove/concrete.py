@@ -24,14 +24,18 @@ def _exact(*names: str) -> Callable[[Any], Any]:
     return register
 
 
+def is_exact_here(eqn: Any) -> bool:
+    """Whether numpy can evaluate an equation as XLA would."""
+    return eqn.primitive in _NUMPY and all(
+        dtype_info(v.aval.dtype).kind in "biu" for v in (*eqn.invars, *eqn.outvars) if hasattr(v.aval, "dtype")
+    )
+
+
 def evaluate(eqn: Any, values: list[Any]) -> list[Any]:
     """The results of one equation without inner jaxprs."""
-    function = _NUMPY.get(eqn.primitive)
-    if function is not None and all(
-        dtype_info(v.aval.dtype).kind in "biu" for v in (*eqn.invars, *eqn.outvars) if hasattr(v.aval, "dtype")
-    ):
+    if is_exact_here(eqn):
         with np.errstate(all="ignore"):
-            result = function(eqn, *(np.asarray(v) for v in values))
+            result = _NUMPY[eqn.primitive](eqn, *(np.asarray(v) for v in values))
         return [np.asarray(result, eqn.outvars[0].aval.dtype)]
     return bind(eqn, values)
 

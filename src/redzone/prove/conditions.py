@@ -12,7 +12,7 @@ import numpy as np
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
 from redzone.engine import Analysis, Seen, run_forward
 from redzone.engine.forward import Context, Runner
-from redzone.engine.program import COND, Step
+from redzone.engine.program import COND, OBSERVE, SCAN, WHILE, Program, Step
 from redzone.frontend.trace import Input
 from redzone.prove.needs import FAR, Lost, Need, Walk
 from redzone.report.model import Condition
@@ -34,9 +34,20 @@ class Proposal:
         )
 
 
-def propose(seen: Sequence[Seen], wrapping: bool = True) -> Proposal:
+Reruns = dict[tuple[int, int, int], tuple[Context, Context | None]]
+
+
+def propose(seen: Sequence[Seen], reruns: Reruns, wrapping: bool = True) -> Proposal:
     """Walk back from every way an access was reached that is not inside already."""
-    walk = Walk(_rerun, wrapping)
+
+    def rerun(context: Context, step: Step, k: int) -> Context | None:
+        key = (id(context.env), id(step), k)
+        if key not in reruns:
+            # The outer run is kept too, so that its identity stays its own.
+            reruns[key] = (context, _rerun(context, step, k))
+        return reruns[key][1]
+
+    walk = Walk(rerun, wrapping)
     lost: Lost | None = None
     for one in seen:
         if one.inside:
@@ -47,7 +58,7 @@ def propose(seen: Sequence[Seen], wrapping: bool = True) -> Proposal:
             needs.setdefault(one.step.ins[k], []).append((column.column, k))
         for slot, parts in needs.items():
             try:
-                walk.reach(one.context, slot, _need_of(parts, columns), None, -1)
+                walk.reach(one.context, slot, _need_of(parts, columns, one.step.eqn), None, -1)
             except Lost as error:
                 lost = error
             except Exception as error:
@@ -59,7 +70,7 @@ def propose(seen: Sequence[Seen], wrapping: bool = True) -> Proposal:
     return Proposal(walk.leaves, walk.made, lost, walk.wrapped)
 
 
-def _need_of(parts: list[tuple[int | None, int]], columns: Any) -> Need:
+def _need_of(parts: list[tuple[int | None, int]], columns: Any, eqn: Any) -> Need:
     if parts[0][0] is None:
         column = columns[parts[0][1]]
         limit = column.limit if column.repeat == 1 else column.limit // column.repeat
@@ -67,7 +78,8 @@ def _need_of(parts: list[tuple[int | None, int]], columns: Any) -> Need:
     limits = [columns[k].limit for _, k in sorted(parts)]
     if len(set(limits)) == 1 or not all(type(n) is int for n in limits):
         return Need(0, min(limits))
-    return Need(np.zeros((1, len(limits)), np.int64), np.array([limits], np.int64))
+    shape = (1,) * (len(eqn.invars[columns[0].operand].aval.shape) - 1) + (len(limits),)
+    return Need(np.zeros(shape, np.int64), np.array(limits, np.int64).reshape(shape))
 
 
 def _rerun(context: Context, step: Step, k: int) -> Context | None:
@@ -116,8 +128,41 @@ def proves(analysis: Analysis, facts: Sequence[Fact], sites: Sequence[int]) -> s
     """Which of these accesses are proved inside by a forward run on these inputs."""
     for program in _programs(analysis.program, set()):
         program.memo.clear()
-    _, seen = run_forward(analysis.program, facts, Counter())
+    _, seen = run_forward(restricted(analysis.program, set(sites)), facts, Counter())
     return {s for s in sites if all(one.inside for one in seen.get(s, ()) if not one.context.lanes)}
+
+
+def restricted(program: Program, sites: set[int]) -> Program:
+    """The part of a program that decides these accesses, over the same slots."""
+    holding: dict[int, bool] = {}
+
+    def holds(body: Program) -> bool:
+        if id(body) not in holding:
+            holding[id(body)] = any(
+                (step.site is not None and id(step.eqn) in sites) or any(holds(b) for b in step.bodies)
+                for step in body.steps
+            )
+        return holding[id(body)]
+
+    wanted: set[int] = set()
+    kept = []
+    for step in reversed(program.steps):
+        if step.kind == OBSERVE:
+            needed = id(step.eqn) in sites
+        else:
+            needed = any(out in wanted for out in step.outs) or any(holds(b) for b in step.bodies)
+        if needed:
+            kept.append(step)
+            wanted.update(step.ins)
+            if step.kind in (SCAN, WHILE):
+                wanted.update(step.extra.inits)
+            elif step.kind == OBSERVE and step.extra is not None:
+                wanted.update(s for s in step.extra if s >= 0)
+    part = Program(program.jaxpr)
+    part.steps = kept[::-1]
+    part._consumers = program.consumers()
+    part.template, part.inputs, part.outs, part.defs = program.template, program.inputs, program.outs, program.defs
+    return part
 
 
 def _programs(program: Any, done: set[int]) -> list[Any]:

@@ -14,14 +14,15 @@ from redzone.engine import Analysis, Seen
 from redzone.frontend.location import locate
 from redzone.frontend.trace import Traced
 from redzone.prove.blame import lost_at
-from redzone.prove.conditions import Proposal, as_conditions, narrowed, propose, proves
+from redzone.prove.conditions import Proposal, Reruns, as_conditions, narrowed, propose, proves
 from redzone.prove.declared import declared_by
 from redzone.prove.dependence import depends_on_inputs
 from redzone.prove.pattern import pattern_of
+from redzone.prove.replay import Purse
 from redzone.prove.witness import find_witness
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
-from redzone.report.model import Access, DimBounds, Verdict
+from redzone.report.model import Access, DimBounds, Verdict, Witness
 
 #: How many different sets of conditions are validated one by one.
 GROUPS = 12
@@ -34,6 +35,9 @@ class Deciding:
         self.traced = traced
         self.analysis = analysis
         self.facts = list(facts)
+        self.purse = Purse()
+        # What trying the ends of the contract may cost where nothing points to them.
+        self.corners = Purse(500 + analysis.inventory.equations)
         self.timings = {"conditions": 0.0, "witness": 0.0}
 
     def accesses(self) -> tuple[Access, ...]:
@@ -51,11 +55,12 @@ class Deciding:
             if result[key].verdict is Verdict.UNKNOWN and not site.opaque:
                 open_sites.append((site, seen))
         started = time.perf_counter()
-        proposals = {id(site.eqn): propose(seen, result[id(site.eqn)].fix != "wraps") for site, seen in open_sites}
+        reruns: Reruns = {}
+        proposals = {id(site.eqn): propose(seen, reruns, result[id(site.eqn)].fix != "wraps") for site, seen in open_sites}
         proved = self.validated(proposals)
         # Where counting from the end and from the start leaves a hole between them, ask for the plain range.
         again = {
-            id(site.eqn): propose(seen, wrapping=False)
+            id(site.eqn): propose(seen, reruns, wrapping=False)
             for site, seen in open_sites
             if id(site.eqn) not in proved and proposals[id(site.eqn)].wrapped
         }
@@ -76,7 +81,7 @@ class Deciding:
         access._bounds = lambda: tuple(
             DimBounds(c.dim, n, n, 0, c.limit) for c, n in zip(site.columns, index, strict=True)
         )
-        access._pattern = lambda: pattern_of(site, [scalar(n) for n in index], None, None)
+        access._pattern = lambda: pattern_of(site, [([scalar(n) for n in index], None, None)])
         return access
 
     def split_lanes(self) -> None:
@@ -116,7 +121,6 @@ class Deciding:
         return access
 
     def access(self, site: Site, seen: list[Seen], verdict: Verdict, rule: str, decided_by: str) -> Access:
-        last = seen[-1] if seen else None
         return Access(
             eqn=site.eqn,
             primitive=site.primitive,
@@ -130,9 +134,7 @@ class Deciding:
             decided_by=decided_by,
             _bounds=lambda: _bounds(site, seen),
             _location=lambda: locate((site.eqn, *site.chain)),
-            _pattern=lambda: pattern_of(
-                site, last.facts if last else None, last.step if last else None, last.context if last else None
-            ),
+            _pattern=lambda: pattern_of(site, [(one.facts, one.step, one.context) for one in seen]),
         )
 
     def validated(self, proposals: dict[int, Proposal]) -> set[int]:
@@ -162,13 +164,30 @@ class Deciding:
         blamed = proposal.made or self.breaks_contract(proposal)
         if definite or (blamed and not wraps):
             witness = find_witness(
-                self.traced.jaxpr, site, self.traced.inputs, self.facts, proposal.needs, search=not definite or blamed
+                self.traced.jaxpr,
+                site,
+                self.traced.inputs,
+                self.facts,
+                proposal.needs,
+                search=not definite or blamed,
+                purse=self.purse,
             )
             if witness is not None:
-                access.verdict, access.rule, access.decided_by = Verdict.UNSAFE, f"RZ{family}01", "replay"
-                access.witness = witness
-                access.message = _leaves(access, site, witness.index)
-                access.fix = CODES[access.rule].fix
+                self.unsafe(access, site, witness)
+                return
+        if not proved and not definite and not wraps and self.corners.left > 0:
+            witness = find_witness(
+                self.traced.jaxpr,
+                site,
+                self.traced.inputs,
+                self.facts,
+                {},
+                search=False,
+                purse=self.corners,
+                ends=True,
+            )
+            if witness is not None:
+                self.unsafe(access, site, witness)
                 return
         conditions = as_conditions(proposal.needs, self.traced.inputs) if proved else ()
         if conditions:
@@ -188,6 +207,12 @@ class Deciding:
         access.message, overflow = lost_at(access, seen, proposal.lost)
         if overflow:
             access.rule = "RZ301"
+        access.fix = CODES[access.rule].fix
+
+    def unsafe(self, access: Access, site: Site, witness: Witness) -> None:
+        access.verdict, access.decided_by, access.witness = Verdict.UNSAFE, "replay", witness
+        access.rule = "RZ101" if site.effect == "read" else "RZ201"
+        access.message = _leaves(access, site, witness.index)
         access.fix = CODES[access.rule].fix
 
     def breaks_contract(self, proposal: Proposal) -> bool:

@@ -36,11 +36,10 @@ ROUTINES = frozenset(
 
 def declared_by(site: Site) -> str:
     """The words that say what happens outside, or an empty string."""
-    if site.mode == "clip":
-        return "mode='clip'"
-    if site.mode == "clamp":
-        # x.at[i].get(mode="clip") with a scalar i becomes a dynamic slice.
-        return "mode='clip'" if _says(site, _CLIP) else ""
+    if site.mode in ("clip", "clamp"):
+        # x.at[i].get(mode="clip") with a scalar i becomes a dynamic slice, and vmap makes a dynamic slice
+        # a gather in mode clip: only the words count.
+        return "mode='clip'" if _says(site, _CLIP) or _written_in_jax(site, _CLIP) else ""
     if site.mode not in ("fill", "drop"):
         return ""
     routine = _routine(site)
@@ -75,6 +74,16 @@ def _says(site: Site, words: re.Pattern[str]) -> bool:
         if frames:
             file, line, _ = frames[0]
             return bool(words.search(statement_at(file, line)))
+    return False
+
+
+def _written_in_jax(site: Site, words: re.Pattern[str]) -> bool:
+    """Whether JAX's own code between the user's line and the access says so."""
+    for file, line, _ in compat.all_frames(site.eqn.source_info):
+        if not file.startswith(_JAX):
+            return False
+        if not file.endswith(("slicing.py", "indexing.py")) and words.search(linecache.getline(file, line)):
+            return True
     return False
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.engine.forward import Context
+from redzone.engine.loops import counted_by
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
@@ -24,6 +25,8 @@ from redzone.rules.table import SAME, SUMMARY
 FAR = 2**62
 #: A need keeps at most this many elements of an input apart.
 APART = 4096
+#: How many equations deep a walk goes.
+DEEPEST = 120
 
 
 class Lost(Exception):
@@ -135,9 +138,12 @@ class Walk:
             return
         if fact.step == 0 and not fact.kept:
             raise Lost(step, "a constant that lies outside")
-        key = (id(context.env), slot)
+        key = (id(context.program), slot)
         if key in self.active:
+            # A loop keeps what it is asked to keep; whether it does is for the forward run to say.
             return
+        if len(self.active) > DEEPEST:
+            raise Lost(None, "too many equations between the inputs and the index")
         self.active.add(key)
         try:
             self.through(context, step, slot, need, stop, at)
@@ -176,11 +182,10 @@ class Walk:
             self.reach(parent, via.ins[place], Need(lo, hi), None, -1)
         else:
             i = position - shape.consts
-            first, inside = parent.env[shape.inits[shape.carries.index(i)]], context.env[slot]
-            grows = _growth(first, inside)
-            if grows is not None:
+            by = counted_by(context.program, slot, context.program.outs[i])
+            if by is not None and type(shape.length) is int:
                 # A counter: what it reaches from its first value is known.
-                low, high = grows
+                low, high = min(0, by * (shape.length - 1)), max(0, by * (shape.length - 1))
                 self.reach(parent, via.ins[place], Need(_shift(need.lo, -low), _shift(need.hi, -high)), None, -1)
                 return
             self.carried(context, parent, via, place, i, need)
@@ -273,7 +278,7 @@ class Walk:
         level = ("here",) if step.eqn.invars[0].aval.shape else ALL
         feasible = 0
         for k in range(len(step.ins) - 1):
-            refiner = Refiner(context.program, context.env)
+            refiner = Refiner(context.program, context.env, step.order)
             env = context.env.copy()
             try:
                 if len(step.ins) == 3:
@@ -301,14 +306,6 @@ class Walk:
             if allowed is None:
                 raise Lost(step, "no value of the selector keeps the index inside")
             self.reach(context, pivot, allowed, stop, at)
-
-
-def _growth(first: Fact, inside: Fact) -> tuple[int, int] | None:
-    first, inside = summarised(first), summarised(inside)
-    if not all(type(b) is int for b in (first.lo, first.hi, inside.lo, inside.hi)):
-        return None
-    low, high = inside.lo - first.lo, inside.hi - first.hi
-    return (low, high) if low <= 0 <= high and (low, high) != (0, 0) else None
 
 
 def _pivot(context: Context, step: Step) -> int | None:

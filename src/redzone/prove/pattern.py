@@ -13,12 +13,16 @@ from redzone.engine.program import SIMPLE, Step
 from redzone.report.model import Pattern
 
 
-def pattern_of(site: Site, facts: list[Fact] | None, step: Step | None, context: Context | None) -> Pattern:
-    """Worked out from the index's facts at the last place the access was reached."""
+#: One way an access was reached: its index facts, and where they can be looked behind.
+Reached = tuple[list[Fact], Step | None, Context | None]
+
+
+def pattern_of(site: Site, reached: list[Reached]) -> Pattern:
+    """Worked out from the index's facts over every way the access is reached."""
     shape = tuple(getattr(site.buffer, "shape", ()))
     if site.opaque or any(type(n) is not int for n in (*shape, *site.window)):
         return Pattern("scattered" if not site.opaque else "opaque", (), None, None, None)
-    item = max(1, (dtype_info(site.buffer.dtype).bits + 7) // 8) if dtype_info(site.buffer.dtype).bits else _itemsize(site.buffer.dtype)
+    item = _itemsize(site.buffer.dtype)
     strides = [item] * len(shape)
     for d in range(len(shape) - 2, -1, -1):
         strides[d] = strides[d + 1] * shape[d + 1]
@@ -26,23 +30,26 @@ def pattern_of(site: Site, facts: list[Fact] | None, step: Step | None, context:
     size = item
     for n in window:
         size *= n
-    total = item
-    for n in shape:
-        total *= n
-    if facts is None or size == 0:
+    if not reached or size == 0 or site.count == 0:
         return Pattern("contiguous", (), 0, 0, 0)
-    low, high = _extent(site, facts, shape, strides, window, item)
-    count = site.count if type(site.count) is int else 1
-    touched = min(size * count if site.count != 1 else max(size, 0), high - low + 1, total)
-    kind, steps = _kind(site, facts, step, context, strides, window, shape)
-    if count > 1 and kind == "broadcast":
-        touched = size
-    elif site.count == 1:
-        touched = min(high - low + 1, total) if low + size - 1 != high else size
-    return Pattern(kind, steps, int(touched), int(low), int(high))
+    extents = [_extent(site, facts, shape, strides, window, item) for facts, _, _ in reached]
+    low, high = min(a for a, _ in extents), max(b for _, b in extents)
+    kinds = {_kind(site, facts, step, context, strides, window, shape) for facts, step, context in reached}
+    kind, steps = kinds.pop() if len(kinds) == 1 else ("scattered", ())
+    # One window each time; how often the access runs, and so how much it touches in all, is bounded by its extent.
+    alone = len(reached) == 1 and reached[0][1] is None
+    most = size if alone or (kind == "broadcast" and len(reached) == 1 and _is_fixed(reached[0][0])) else high - low + 1
+    return Pattern(kind, steps, int(min(most, high - low + 1)), int(low), int(high))
+
+
+def _is_fixed(facts: list[Fact]) -> bool:
+    return all(fact.step == 0 and not fact.kept for fact in facts)
 
 
 def _itemsize(dtype: Any) -> int:
+    bits = dtype_info(dtype).bits
+    if bits:
+        return max(1, (bits + 7) // 8)
     try:
         return int(np.dtype(dtype).itemsize)
     except TypeError:
@@ -84,6 +91,8 @@ def _kind(
             return "contiguous", ()
         rows = tuple(strides[d] for d in range(len(shape)) if window[d] > 1 and strides[d] > strides[-1])
         return "block", rows
+    if _batch_dims(site):
+        return "scattered", ()
     offsets = _offsets(site, facts, strides)
     if offsets is not None:
         return _sequence(offsets, window, strides, shape, solid)

@@ -12,12 +12,13 @@ import jax
 import numpy as np
 
 from redzone.access.site import Site
-from redzone.engine.slice import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P
+from redzone.engine.slice import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, scan_counts
-from redzone.prove.concrete import evaluate
+from redzone.prove.concrete import evaluate, is_exact_here
 
-#: The most equations one replay evaluates, and the most elements any array in it may have.
-EQUATIONS = 20_000
+#: What one replay may cost: an equation evaluated here counts 1, one compiled by JAX for the first time 500.
+COST = 8_000
+_COMPILE = 500
 ELEMENTS = 1 << 22
 
 
@@ -42,12 +43,13 @@ class Plan(NamedTuple):
 class Replay:
     """Runs one program toward one access site."""
 
-    def __init__(self, closed: Any, site: Site) -> None:
+    def __init__(self, closed: Any, site: Site, budget: int | None = None) -> None:
         self.jaxpr, self.consts = open_jaxpr(closed)
         self.site = site
         self.target = id(site.eqn)
         self.plans: dict[Any, Plan] = {}
-        self.left = EQUATIONS
+        self.left = COST if budget is None else budget
+        self.compiled: set[Any] = set()
         self.path: list[str] = []
         self.contains: dict[int, bool] = {}
 
@@ -63,15 +65,14 @@ class Replay:
         """Whether the access is somewhere inside a jaxpr."""
         known = self.contains.get(id(jaxpr))
         if known is None:
-            known = any(
-                id(e) == self.target or any(self.holds(open_jaxpr(j)[0]) for j in inner_jaxprs(e.params))
-                for e in jaxpr.eqns
-            )
+            known = any(self.inside(e) for e in jaxpr.eqns)
             self.contains[id(jaxpr)] = known
         return known
 
     def inside(self, eqn: Any) -> bool:
         """Whether the access is this equation or somewhere inside it."""
+        if eqn.primitive in PLAIN:
+            return False
         return id(eqn) == self.target or any(self.holds(open_jaxpr(j)[0]) for j in inner_jaxprs(eqn.params))
 
     def plan(self, jaxpr: Any, outs: frozenset[int]) -> Plan:
@@ -195,6 +196,12 @@ class Replay:
             return self.loop(eqn, inputs, outs)
         if inside:
             raise GaveUp(f"an access inside {primitive.name}")
+        if not is_exact_here(eqn):
+            kind = (primitive, tuple(str(v.aval) for v in eqn.invars))
+            self.left -= 10 if kind in self.compiled else _COMPILE
+            self.compiled.add(kind)
+            if self.left < 0:
+                raise GaveUp("more to compile than a replay may take")
         return evaluate(eqn, inputs)
 
     def scan(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
@@ -247,10 +254,25 @@ def _elements(aval: Any) -> int:
     return n
 
 
-def replay(closed: Any, site: Site, arguments: list[Any]) -> tuple[tuple[int, ...], str] | None:
+class Purse:
+    """What all replays of one check may cost together."""
+
+    def __init__(self, cost: int = COST) -> None:
+        self.left = cost
+
+
+def replay(
+    closed: Any, site: Site, arguments: list[Any], purse: Purse | None = None
+) -> tuple[tuple[int, ...], str] | None:
     """Run the program on these inputs; the offending index and path if the access leaves its array."""
+    run = Replay(closed, site, None if purse is None else min(COST, purse.left))
+    given = run.left
     with jax.default_device(jax.devices("cpu")[0]) if _has_cpu() else _Nothing():
-        return Replay(closed, site).leaves(arguments)
+        try:
+            return run.leaves(arguments)
+        finally:
+            if purse is not None:
+                purse.left -= given - max(run.left, 0)
 
 
 def _has_cpu() -> bool:

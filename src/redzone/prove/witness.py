@@ -13,7 +13,7 @@ from redzone.access.site import Site
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.frontend.trace import Input
 from redzone.prove.needs import FAR, Need
-from redzone.prove.replay import GaveUp, replay
+from redzone.prove.replay import GaveUp, Purse, replay
 from redzone.report.model import Witness
 
 #: How many inputs are tried for one access.
@@ -41,21 +41,21 @@ def _opaque(aval: Any) -> Any:
 
 
 def find_witness(
-    closed: Any, site: Site, inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], search: bool
+    closed: Any, site: Site, inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], search: bool, purse: Purse, ends: bool = False
 ) -> Witness | None:
     """An input within the contract for which the access really leaves its array.
 
-    With `search`, values just outside the proposed conditions and at the ends of the contract are tried.
+    With `ends`, only the ends of the contract are tried. With `search`, values just outside the proposed conditions and at the ends of the contract are tried.
     """
     tried = 0
-    for chosen in _candidates(inputs, facts, needs, search):
+    for chosen in corners(inputs, facts) if ends else _candidates(inputs, facts, needs, search):
         tried += 1
         if tried > TRIES:
             break
         try:
             arguments = [chosen.get(i, None) for i in range(len(inputs))]
             arguments = [plain_value(s, f) if a is None else a for a, s, f in zip(arguments, inputs, facts, strict=True)]
-            found = replay(closed, site, arguments)
+            found = replay(closed, site, arguments, purse)
         except GaveUp:
             return None
         except (TypeError, ValueError, NotImplementedError, RuntimeError):
@@ -83,15 +83,25 @@ def _candidates(
                 other: _satisfying(inputs[other], facts[other], n) for other, n in needs.items() if other != leaf
             }
             yield {**others, leaf: _element(inputs[leaf], facts[leaf], need, number)}
-    for pick in ("hi", "lo"):
-        bounded = {
-            i: plain_value(inputs[i], f, summarised(f).hi if pick == "hi" else summarised(f).lo)
-            for i, f in enumerate(facts)
-            if dtype_info(getattr(inputs[i].aval, "dtype", None)).integral and not inputs[i].open_above
-        }
-        if bounded:
-            yield bounded
+    yield from corners(inputs, facts)
+
+
+def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
+    """The ends of the contract: everything promised a range at its highest, then at its lowest; plain zeros and ones."""
+    kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
+    for high in (True, False):
+        chosen = {}
+        for i, (source, fact) in enumerate(zip(inputs, facts, strict=True)):
+            closed = not (source.open_above if high else source.open_below)
+            end = summarised(fact).hi if high else summarised(fact).lo
+            if closed or kinds[i] == "b":
+                chosen[i] = plain_value(source, fact, end)
+        if chosen:
+            yield chosen
     yield {}
+    ones = {i: plain_value(s, f, 1) for i, (s, f) in enumerate(zip(inputs, facts, strict=True)) if kinds[i] in "bf"}
+    if ones:
+        yield ones
 
 
 def _outside(fact: Fact, need: Need) -> list[Any]:
@@ -120,7 +130,7 @@ def _element(source: Input, fact: Fact, need: Need, number: Any) -> Any:
         return plain_value(source, fact, number)
     lo, hi = np.broadcast_to(need.lo, source.aval.shape), np.broadcast_to(need.hi, source.aval.shape)
     about = (number < lo) & (lo > -FAR) | (number > hi) & (hi < FAR)
-    calm = np.clip(0, lo, hi)
+    calm = np.clip(np.clip(0, lo, hi), fact.lo, fact.hi)
     return np.where(about, number, calm).astype(source.aval.dtype)
 
 

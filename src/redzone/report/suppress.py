@@ -14,6 +14,8 @@ from redzone.report.codes import CODES
 from redzone.report.model import Access, Location, Suppression, Verdict
 
 _COMMENT = re.compile(r"#\s*redzone:\s*ignore(?:\[(?P<codes>[^\]]*)\])?")
+#: Files that hold no comment of ours, with the lines that were looked at.
+_without: dict[str, list[str]] = {}
 _SILENCED = (Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.REQUIRES)
 
 
@@ -38,9 +40,11 @@ def apply(accesses: Sequence[Access], fn: Callable[..., Any] | None = None) -> t
                 access.suppressed = True
                 used.add((access.location.file, access.location.line))
 
-    body_file, body_lines = _body(fn)
+    body_file = _file(fn)
     if body_file and body_file not in comments:
         comments[body_file] = _comments_in(body_file)
+    # A function's own lines take a while to find: only where there is a comment to place.
+    body_lines = _lines(fn) if comments.get(body_file) else range(0)
     met = {(body_file, line) for line in comments.get(body_file, ()) if line in body_lines}
     if any(comments.values()):
         # Only now is it worth asking where the safe accesses are.
@@ -78,7 +82,11 @@ def complaint(suppression: Suppression) -> str:
 def _comments_in(file: str) -> dict[int, tuple[str, ...]]:
     """Line number to codes, for each suppression comment in a file."""
     lines = linecache.getlines(file)
+    known = _without.get(file)
+    if known is lines:
+        return {}
     if not any("redzone:" in line for line in lines):
+        _without[file] = lines
         return {}
     found: dict[int, tuple[str, ...]] = {}
     try:
@@ -93,13 +101,18 @@ def _comments_in(file: str) -> dict[int, tuple[str, ...]]:
     return found
 
 
-def _body(fn: Callable[..., Any] | None) -> tuple[str, range]:
-    """The file and the lines of a function's own source; empty for one that has none."""
-    if fn is None:
-        return "", range(0)
+def _file(fn: Callable[..., Any] | None) -> str:
+    """The file a function was written in; empty for one that has none."""
     try:
-        target = inspect.unwrap(fn)
-        lines, first = inspect.getsourcelines(target)
-        return inspect.getsourcefile(target) or "", range(first, first + len(lines))
+        return inspect.getsourcefile(inspect.unwrap(fn)) or "" if fn is not None else ""
     except (OSError, TypeError, ValueError):
-        return "", range(0)
+        return ""
+
+
+def _lines(fn: Callable[..., Any] | None) -> range:
+    """The lines of a function's own source; empty for one that has none."""
+    try:
+        lines, first = inspect.getsourcelines(inspect.unwrap(fn)) if fn is not None else ([], 0)
+        return range(first, first + len(lines))
+    except (OSError, TypeError, ValueError):
+        return range(0)

@@ -1,0 +1,223 @@
+"""Wrong twins of the engine and the deciders: refinement, loops, branches, windows, conditions, witnesses.
+
+Each replaces one function by a mistaken one; the battery of programs must contradict the result.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from redzone.access import site as access_site
+from redzone.domains import Fact, join, summarised
+from redzone.engine import refine
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class EngineMutant:
+    """`wrong` gets the right function and returns the one to put at `place` (module:name or module:Class.name)."""
+
+    name: str
+    place: str
+    wrong: Callable[[Any], Any]
+
+    @contextlib.contextmanager
+    def in_place(self) -> Iterator[None]:
+        module, path = self.place.split(":")
+        owner: Any = importlib.import_module(f"redzone.{module}")
+        *outer, name = path.split(".")
+        for part in outer:
+            owner = getattr(owner, part)
+        right = getattr(owner, name)
+        setattr(owner, name, self.wrong(right))
+        try:
+            yield
+        finally:
+            setattr(owner, name, right)
+
+
+def _constant(value: Any) -> Callable[[Any], Any]:
+    return lambda _: lambda *args, **kwargs: value
+
+
+def _relation_read_as(table: dict[str, str]) -> Callable[[Any], Any]:
+    return lambda right: lambda relation, a, b: right(table.get(relation, relation), a, b)
+
+
+def _changed_table(**changes: str) -> Callable[[Any], Any]:
+    return lambda right: {**right, **changes}
+
+
+def _one_sided_join(a: Fact, b: Fact) -> Fact:
+    both = join(a, b)
+    return Fact(both.lo, summarised(a).hi, 1, both.nan) if not both.kept else both
+
+
+def _low_join(a: Fact, b: Fact) -> Fact:
+    both = join(a, b)
+    return Fact(summarised(a).lo, both.hi, 1, both.nan) if not both.kept else both
+
+
+def _nan_is_comparable(right: Any) -> Any:
+    def wrong(self: Any, step: Any, kind: str, fact: Fact, level: Any) -> None:
+        if kind in refine._FLIPPED and fact.step == 0 and not fact.lo:
+            self.compare(step, refine._NEGATED[kind], level)
+        else:
+            right(self, step, kind, fact, level)
+
+    return wrong
+
+
+def _connective_always_both(right: Any) -> Any:
+    """`a and b` is false, so both are false."""
+
+    def wrong(self: Any, step: Any, fact: Fact, level: Any, decisive: int) -> None:
+        if fact.step == 0:
+            for position in (0, 1):
+                self.narrow_operand(step, position, fact, level)
+
+    return wrong
+
+
+def _sums_turned_around(right: Any) -> Any:
+    def wrong(self: Any, step: Any, fact: Fact, level: Any) -> None:
+        a, b = self.pairwise(step, level)
+        fact = summarised(fact)
+        if self.integral(step) and self.fits(step, a.lo + b.lo, a.hi + b.hi):
+            self.narrow_operand(step, 0, refine._range(fact.lo - b.lo, max(fact.hi - b.hi, fact.lo - b.lo)), level)
+
+    return wrong
+
+
+def _shorter_trip(right: Any) -> Any:
+    return lambda carries, trips: right(carries, trips - 1 if trips and trips > 1 else trips)
+
+
+def _grown_less(right: Any) -> Any:
+    return lambda carries, moving, env, trips: right(carries, moving, env, max(trips - 2, 0))
+
+
+def _one_trip_less(right: Any) -> Any:
+    def wrong(*args: Any) -> Any:
+        trips = right(*args)
+        return trips if not trips else trips - 2
+
+    return wrong
+
+
+def _never_overflows(right: Any) -> Any:
+    def wrong(fact: Fact, lo: int, hi: int, info: Any, by: int) -> Fact | None:
+        made = right(fact, lo, hi, info, by)
+        if made is not None or fact.kept:
+            return made
+        return Fact(max(fact.lo + lo, info.min), min(fact.hi + hi, info.max))
+
+    return wrong
+
+
+def _first_row(right: Any) -> Any:
+    def wrong(fact: Fact) -> Fact:
+        if not fact.kept:
+            return fact
+        lo, hi = fact.lo[0], fact.hi[0]
+        return Fact(lo.item(), hi.item(), 1, fact.nan) if lo.ndim == 0 else Fact(lo, hi, 1, fact.nan)
+
+    return wrong
+
+
+def _swapped_cases(right: Any) -> Any:
+    return lambda which, first, second: right(which, second, first)
+
+
+def _next_branch(right: Any) -> Any:
+    def wrong(self: Any, program: Any, env: Any, step: Any, k: int, last: int) -> Any:
+        return right(self, program, env, step, (k + 1) % (last + 1), last)
+
+    return wrong
+
+
+def _one_more_allowed(site: Any, facts: Any) -> bool:
+    for column, fact in zip(site.columns, facts, strict=True):
+        lo, hi = access_site.column_of(fact, column.column)
+        if np.min(lo) < 0 or np.max(hi) > column.limit + 1:
+            return False
+    return True
+
+
+def _negatives_allowed(site: Any, facts: Any) -> bool:
+    for column, fact in zip(site.columns, facts, strict=True):
+        _, hi = access_site.column_of(fact, column.column)
+        if np.max(hi) > column.limit:
+            return False
+    return True
+
+
+def _first_column_only(right: Any) -> Any:
+    return lambda fact, column: right(fact, 0 if column is not None else None)
+
+
+def _everything_proved(right: Any) -> Any:
+    return lambda analysis, facts, sites: set(sites)
+
+
+def _wider_conditions(right: Any) -> Any:
+    def wrong(needs: Any, inputs: Any) -> Any:
+        made = right(needs, inputs)
+        return tuple(dataclasses.replace(c, max=None if c.max is None else c.max + 1) for c in made)
+
+    return wrong
+
+
+def _harmless_witness(right: Any) -> Any:
+    def wrong(*args: Any, **kwargs: Any) -> Any:
+        found = right(*args, **kwargs)
+        if found is None:
+            return None
+        return dataclasses.replace(found, arguments=tuple(np.zeros_like(a) for a in found.arguments))
+
+    return wrong
+
+
+LOOPS, REFINE, FORWARD = "engine.loops", "engine.refine", "engine.forward"
+
+ENGINE_MUTANTS = [
+    EngineMutant("< is read as ≤ - 1 too strictly", f"{REFINE}:_satisfying", _relation_read_as({"le": "lt"})),
+    EngineMutant("≥ is read as >", f"{REFINE}:_satisfying", _relation_read_as({"ge": "gt"})),
+    EngineMutant("≠ is read as =", f"{REFINE}:_satisfying", _relation_read_as({"ne": "eq"})),
+    EngineMutant("not < is >", f"{REFINE}:_NEGATED", _changed_table(lt="gt")),
+    EngineMutant("not > is <", f"{REFINE}:_NEGATED", _changed_table(gt="lt")),
+    EngineMutant("not = is <", f"{REFINE}:_NEGATED", _changed_table(eq="lt")),
+    EngineMutant("a < b turned around is b < a", f"{REFINE}:_FLIPPED", _changed_table(lt="lt")),
+    EngineMutant("a ≥ b turned around is b ≥ a", f"{REFINE}:_FLIPPED", _changed_table(ge="ge")),
+    EngineMutant("sums never wrap", f"{REFINE}:Refiner.fits", _constant(True)),
+    EngineMutant("a sum's operand moves the wrong way", f"{REFINE}:Refiner._add", _sums_turned_around),
+    EngineMutant("a difference is a sum", f"{REFINE}:Refiner._sub", lambda right: refine.Refiner._add),
+    EngineMutant("a false conjunction has false parts", f"{REFINE}:Refiner.connective", _connective_always_both),
+    EngineMutant("max is min", f"{REFINE}:Refiner._max", lambda right: refine.Refiner._min),
+    EngineMutant("quotients are exact", f"{REFINE}:Refiner._div", lambda right: lambda self, step, fact, level: self.narrow_operand(
+        step, 0, Fact(summarised(fact).lo * 2, max(summarised(fact).hi * 2, summarised(fact).lo * 2)), level)),
+    EngineMutant("every position is where the condition holds", f"{REFINE}:Refiner.behind", lambda right: lambda self, step, level: level),
+    EngineMutant("not < says ≥ of a NaN too", f"{REFINE}:Refiner.backward", _nan_is_comparable),
+    EngineMutant("the next branch's condition", f"{FORWARD}:Runner.inputs_of_branch", _next_branch),
+    EngineMutant("branches join low only", f"{FORWARD}:join", lambda right: _one_sided_join),
+    EngineMutant("a select's cases swapped", f"{FORWARD}:_chosen", _swapped_cases),
+    EngineMutant("one iteration too few", f"{LOOPS}:_count", _shorter_trip),
+    EngineMutant("counters never overflow", f"{LOOPS}:_after", _never_overflows),
+    EngineMutant("growth for fewer iterations", f"{LOOPS}:_bounded_growth", _grown_less),
+    EngineMutant("a while runs less often", f"{LOOPS}:_trips", _one_trip_less),
+    EngineMutant("the first value is all there is", f"{LOOPS}:leq", _constant(True)),
+    EngineMutant("carries only fall", f"{LOOPS}:join", lambda right: _one_sided_join),
+    EngineMutant("carries only rise", f"{LOOPS}:join", lambda right: _low_join),
+    EngineMutant("a scan sees the first row", f"{LOOPS}:_row", _first_row),
+    EngineMutant("one past the end is inside", "engine:stays_inside", lambda right: _one_more_allowed),
+    EngineMutant("negative is inside", "engine:stays_inside", lambda right: _negatives_allowed),
+    EngineMutant("one column for all", "access.site:column_of", _first_column_only),
+    EngineMutant("conditions are believed", "prove.decide:proves", _everything_proved),
+    EngineMutant("conditions one too wide", "prove.decide:as_conditions", _wider_conditions),
+    EngineMutant("a witness that is none", "prove.decide:find_witness", _harmless_witness),
+]
