@@ -39,7 +39,7 @@ def context(records: Sequence[Record], repeats: int) -> str:
     measured_ones = sum(r.trace is not None for r in records)
     return (
         f"{measured_ones} of {len(records)} programs measured, Python {platform.python_version()} on CPU; "
-        f"times are the best of {repeats} (of 1 where tracing takes over 3 s), "
+        f"times are the best of {repeats} (tracing that takes over 3 s is timed once), "
         "processor time of all threads for tracing and checking, wall time for compilation, "
         "and every ratio is of two times from this run. "
         "Tracing starts from empty caches; retracing finds the libraries' own jitted parts cached.\n\n"
@@ -53,6 +53,8 @@ def totals(records: Sequence[Record]) -> str:
     groups = {"all": records, "without the examples": [r for r in records if r.family != "example"]}
     for name, group in groups.items():
         done = [r for r in group if r.is_measured]
+        if not done:
+            continue
         equations = sum(r.equations or 0 for r in done)
         check = sum(r.check or 0.0 for r in done)
         rows.append(
@@ -63,7 +65,8 @@ def totals(records: Sequence[Record]) -> str:
                 str(sum(r.accesses or 0 for r in done)),
                 tables.seconds(sum(r.trace or 0.0 for r in done)),
                 tables.seconds(check),
-                tables.number(check / equations * 1e6 if equations else None, ".2f"),
+                tables.number(check / equations * 1e6, ".2f"),
+                tables.number(sum(r.walk or 0.0 for r in done) / equations * 1e6, ".2f"),
                 tables.number(total_ratio(group), ".2%"),
                 tables.number(total_ratio(group, "retrace"), ".2%"),
                 tables.number(total_ratio(group, "compile"), ".2%"),
@@ -77,6 +80,7 @@ def totals(records: Sequence[Record]) -> str:
         "trace",
         "redzone",
         "µs/eqn",
+        "bare walk",
         "of trace",
         "of retrace",
         "of compile",

@@ -36,6 +36,8 @@ class Record:
 
     check: float | None = None
     """redzone on the traced program, everything included."""
+    walk: float | None = None
+    """Visiting each equation and operand once, doing nothing: the floor."""
     render: float | None = None
     """Printing the report as text, source locations and memory patterns included."""
     stages: dict[str, float] = dataclasses.field(default_factory=dict)

@@ -96,7 +96,7 @@ def measure_series(name: str, repeats: int) -> dict[str, Any]:
         for parameter, (fn, args) in programs.items():
             point = measure.check(fn, args, 1)
             known = best.setdefault(parameter, point)
-            for stage in ("trace", "check"):
+            for stage in ("trace", "check", "walk"):
                 known[stage] = min(known[stage], point[stage])
-    kept = ("equations", "trace", "check", "memory", "verdicts")
+    kept = ("equations", "trace", "check", "walk", "memory", "verdicts")
     return {"points": [{"parameter": p, **{k: best[p][k] for k in kept}} for p in parameters]}

@@ -74,10 +74,24 @@ def unrolled_targets(by_name: Mapping[str, Record]) -> list[Target]:
     slope = cost_large / cost_small if cost_large is not None and cost_small else None
     linear = Target(
         f"unrolled 10×10 → 100×100: time per equation within {SLOPE}×",
-        "" if slope is None else f"{slope:.2f}×",
+        "" if slope is None else f"{slope:.2f}× (bare walk {_walk_slope(small, large)})",
         None if slope is None else slope <= SLOPE,
     )
     return [per_equation, linear]
+
+
+def _walk_slope(small: Record | None, large: Record | None) -> str:
+    """How much a walk that does nothing slows down: the memory's share in redzone's slope."""
+    if (
+        not small
+        or not large
+        or not small.walk
+        or not large.walk
+        or not small.equations
+        or not large.equations
+    ):
+        return "not measured"
+    return f"{large.walk / large.equations / (small.walk / small.equations):.2f}×"
 
 
 def nesting_target(name: str, points: Sequence[Mapping[str, Any]]) -> Target:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from redzone.domains.symbolic import sizes
 from redzone.engine import analyse
 from redzone.frontend import compat
 from redzone.frontend.trace import Spec as Spec
@@ -33,10 +34,17 @@ def check_traced(traced: Traced) -> Report:
     # A check makes many small objects and no cycles; a collection would walk the whole jaxpr each time.
     gc.disable()
     try:
-        return _check_traced(traced)
+        with sizes(_symbolic_sizes(traced)):
+            return _check_traced(traced)
     finally:
         if collecting:
             gc.enable()
+
+
+def _symbolic_sizes(traced: Traced) -> list[Any]:
+    """The symbolic dimensions of the inputs, each once."""
+    found = {str(n): n for source in traced.inputs for n in getattr(source.aval, "shape", ()) if type(n) is not int}
+    return list(found.values())
 
 
 def _check_traced(traced: Traced) -> Report:

@@ -19,7 +19,7 @@ from tests.fuzz.exact import Interpreter, TooLong
 from tests.fuzz.generate import Argument, Program, recontract, sample
 from tests.fuzz.watch import Contradiction, Failure, Tamper, Watch
 
-RUNS = 4
+RUNS = 3
 """Inputs tried for every program."""
 
 

@@ -15,9 +15,9 @@ from tests.fuzz import guards, indexing, loops  # noqa: F401  (their steps regis
 from tests.fuzz.scope import INTEGER_WEIGHTS, INTEGERS, SHAPE_WEIGHTS, SHAPES, Scope, Trace
 from tests.fuzz.structure import grow, outputs
 
-MAX_STEPS = 12
+MAX_STEPS = 8
 """Top-level steps of a program; bodies add their own, up to the budget."""
-BUDGET = 28
+BUDGET = 16
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class Program:
         def program(*args: Any) -> tuple[Any, ...]:
             trace = Trace(self.seed, self.skip, taken if taken is not None else [], BUDGET, self.wide)
             scope = Scope(trace, "", args, 0)
-            grow(scope, scope.small(3, MAX_STEPS))
+            grow(scope, scope.small(2, MAX_STEPS))
             return outputs(scope)
 
         return program

@@ -16,7 +16,7 @@ def _found(mutant) -> bool:
     with mutant.in_place():
         for label in mutant.entries:
             for eqn in equations(ENTRIES[label]):
-                if eqn.primitive in RULES and first_failure(eqn, seed=1, rounds=120, points=6):
+                if eqn.primitive in RULES and first_failure(eqn, seed=1, rounds=400, points=6):
                     return True
     return False
 

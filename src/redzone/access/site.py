@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import Fact, summarised
+from redzone.domains.symbolic import at_most
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -79,12 +80,12 @@ def stays_inside(site: Site, facts: list[Fact]) -> bool:
         if type(lo) is np.ndarray:
             if lo.ndim == 1 and col.column is not None:
                 k = col.column if len(lo) > 1 else 0
-                if lo.item(k) < 0 or hi.item(k) > col.limit:
-                    return False
-                continue
-            lo, hi = column_of(fact, col.column)
-            if lo.min() < 0 or hi.max() > col.limit:
+                least, most = lo.item(k), hi.item(k)
+            else:
+                lo, hi = column_of(fact, col.column)
+                least, most = lo.min().item(), hi.max().item()
+            if least < 0 or not at_most(most, col.limit):
                 return False
-        elif not (lo >= 0 and hi <= col.limit):
+        elif not (at_most(0, lo) and at_most(hi, col.limit)):
             return False
     return True

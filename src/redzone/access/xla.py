@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import jax
+
 from redzone.access.site import Column, Site
 from redzone.frontend.compat import primitives
 
@@ -98,12 +100,53 @@ def _ragged_dot(eqn: Any, chain: tuple[Any, ...]) -> Site:
     return Site(eqn, chain, "read", "clamp", rows, (), (column,), groups)
 
 
+class _Place:
+    """Stands for an operand's position among an indexer's leaves."""
+
+    __slots__ = ("position",)
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+
+
+def _ref(effect: str, first: int) -> Any:
+    """get, swap and addupdate on a mutable ref: the indexer's dynamic parts are the index."""
+
+    def build(eqn: Any, chain: tuple[Any, ...]) -> Site:
+        ref = eqn.invars[0].aval
+        buffer = getattr(ref, "inner_aval", ref)
+        places = [_Place(i) for i in range(first, len(eqn.invars))]
+        indexers = jax.tree_util.tree_unflatten(eqn.params["tree"], places)
+        columns: list[Column] = []
+        if len(indexers) > 1 or any(not hasattr(x, "indices") for x in indexers):
+            return Site(eqn, chain, effect, "ref", buffer, (), (), 1, "a ref seen through a transformation")
+        window = list(buffer.shape)
+        count: Any = 1
+        for indexer in indexers:
+            for n in indexer.int_indexer_shape:
+                count = count * n
+            for d, index in enumerate(indexer.indices):
+                if isinstance(index, _Place):
+                    columns.append(Column(d, index.position, None, buffer.shape[d] - 1))
+                    window[d] = 1
+                elif hasattr(index, "start"):
+                    window[d] = (index.size - 1) * index.stride + 1 if isinstance(index.stride, int) else index.size
+                    if isinstance(index.start, _Place):
+                        columns.append(Column(d, index.start.position, None, buffer.shape[d] - window[d]))
+        return Site(eqn, chain, effect, "ref", buffer, tuple(window), tuple(columns), count)
+
+    return build
+
+
 def _builders() -> dict[Any, Any]:
     known = primitives()
     table = {
         "dynamic_slice_p": _dynamic_slice,
         "dynamic_update_slice_p": _dynamic_update_slice,
         "gather_p": _gather,
+        "get_p": _ref("read", 1),
+        "swap_p": _ref("write", 2),
+        "addupdate_p": _ref("write", 2),
         "ragged_all_to_all_p": _ragged,
         "ragged_dot_general_p": _ragged_dot,
         "ffi_call_p": _opaque("write", "a foreign (FFI) kernel"),

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains.dtype import DtypeInfo, dtype_info
+from redzone.domains.symbolic import at_most, is_inconclusive
 
 #: How many elements may be kept apart in one fact.
 KEEP = 1024
@@ -165,7 +166,8 @@ def settle(lo: Any, hi: Any, nan: bool = False) -> Fact:
     """A fact from two computed bounds, dropping an array that keeps nothing apart or too much."""
     a, b = type(lo) is _ndarray, type(hi) is _ndarray
     if not (a or b):
-        return Fact(lo, hi, 0 if lo is hi or (lo == hi and not nan) else 1, nan)
+        plain = type(lo) in (int, float)
+        return Fact(lo, hi, 0 if plain and lo == hi and not nan else 1, nan)
     if not a:
         lo = np.full((1,) * hi.ndim, lo)
     elif not b:
@@ -198,13 +200,29 @@ def join(a: Fact, b: Fact) -> Fact:
             a, b = summarised(a), summarised(b)
             return join(a, b)
         return settle(np.minimum(a.lo, b.lo), np.maximum(a.hi, b.hi), a.nan or b.nan)
-    lo = a.lo if a.lo <= b.lo else b.lo
-    hi = a.hi if a.hi >= b.hi else b.hi
+    try:
+        lo = a.lo if a.lo <= b.lo else b.lo
+        hi = a.hi if a.hi >= b.hi else b.hi
+    except Exception as error:
+        if not is_inconclusive(error):
+            raise
+        lo, hi = _lower(a.lo, b.lo), _higher(a.hi, b.hi)
     nan = a.nan or b.nan
     if type(lo) is not int or type(hi) is not int:
-        return Fact(lo, hi, 0 if lo == hi and not nan else 1, nan)
+        return Fact(lo, hi, 0 if isinstance(lo, float) and lo == hi and not nan else 1, nan)
     step = math.gcd(a.step, b.step, a.lo - b.lo) if a.step != 1 and b.step != 1 else 1
     return Fact(lo, hi, step, nan)
+
+
+def _lower(a: Any, b: Any) -> Any:
+    """The smaller of two bounds; raises where that depends on sizes."""
+    decided = at_most(a, b)
+    return (a if a <= b else b) if decided is None else (a if decided else b)
+
+
+def _higher(a: Any, b: Any) -> Any:
+    decided = at_most(a, b)
+    return (a if a >= b else b) if decided is None else (b if decided else a)
 
 
 def _alike(a: Fact, b: Fact) -> bool:
@@ -236,13 +254,21 @@ def meet(a: Fact, b: Fact) -> Fact | None:
                 return None
             lo, hi = np.where(empty, a.lo, lo), np.where(empty, a.hi, hi)
         return settle(lo, hi, a.nan and b.nan)
-    lo = a.lo if a.lo >= b.lo else b.lo
-    hi = a.hi if a.hi <= b.hi else b.hi
     nan = a.nan and b.nan
-    if lo > hi:
-        return None
+    try:
+        lo = a.lo if a.lo >= b.lo else b.lo
+        hi = a.hi if a.hi <= b.hi else b.hi
+        if lo > hi:
+            return None
+    except Exception as error:
+        if not is_inconclusive(error):
+            raise
+        # Each of two bounds that both hold may be kept; a symbolic one says more than a dtype's end.
+        lo = b.lo if type(a.lo) is int or at_most(a.lo, b.lo) else a.lo
+        hi = b.hi if type(a.hi) is int or at_most(b.hi, a.hi) else a.hi
+        return None if at_most(lo, hi) is False else Fact(lo, hi)
     if type(lo) is not int or type(hi) is not int:
-        return Fact(lo, hi, 0 if lo == hi and not nan else 1, nan)
+        return Fact(lo, hi, 0 if isinstance(lo, float) and lo == hi and not nan else 1, nan)
     if a.step == 1 and b.step == 1:
         return Fact(lo, hi, 0 if lo == hi else 1, nan)
     stride, anchor = (a.step, a.lo) if a.step == 0 or (b.step != 0 and a.step >= b.step) else (b.step, b.lo)
@@ -271,8 +297,13 @@ def leq(a: Fact, b: Fact) -> bool:
         if type(a.lo) is _ndarray and type(b.lo) is _ndarray and a.lo.ndim != b.lo.ndim:
             a = summarised(a)
         return bool(np.all(a.lo >= b.lo)) and bool(np.all(a.hi <= b.hi)) and b.step == 1
-    if not (a.lo >= b.lo and a.hi <= b.hi):
-        return False
+    try:
+        if not (a.lo >= b.lo and a.hi <= b.hi):
+            return False
+    except Exception as error:
+        if not is_inconclusive(error):
+            raise
+        return b.step == 1 and bool(at_most(b.lo, a.lo)) and bool(at_most(a.hi, b.hi))
     if b.step == 1:
         return True
     if a.step == 1 and b.step != 1:
@@ -297,11 +328,16 @@ def widen(old: Fact, new: Fact, info: DtypeInfo, thresholds: Sequence[int]) -> F
     if not info.integral:
         return TOP_FLOAT
     lo, hi = a.lo, a.hi
+    if not all(type(x) is int for x in (a.lo, a.hi, b.lo, b.hi)):
+        return Fact(
+            lo if at_most(lo, b.lo) else info.min,
+            hi if at_most(b.hi, hi) else next((t for t in thresholds if at_most(b.hi, t)), info.max),
+        )
     if b.lo < lo:
-        lo = max((t for t in thresholds if t <= b.lo), default=info.min)
+        lo = max((t for t in thresholds if type(t) is int and t <= b.lo), default=info.min)
         lo = max(lo, info.min)
     if b.hi > hi:
-        hi = min((t for t in thresholds if t >= b.hi), default=info.max)
+        hi = min((t for t in thresholds if type(t) is int and t >= b.hi), default=info.max)
         hi = min(hi, info.max)
     if b.step > 1:
         aligned = strided(lo, hi, b.step, b.lo)

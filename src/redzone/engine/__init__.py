@@ -76,12 +76,7 @@ def run_forward(
     seen: dict[int, list[Seen]] = {}
 
     def observe(site: Site, facts: list[Fact], step: Step, context: Context) -> None:
-        try:
-            inside = stays_inside(site, facts)
-        except Exception as error:
-            if type(error).__name__ != "InconclusiveDimensionOperation":
-                raise
-            inside = False
+        inside = stays_inside(site, facts)
         seen.setdefault(id(site.eqn), []).append(Seen(facts, step, context, inside))
 
     runner = Runner(observe, failures, strict)

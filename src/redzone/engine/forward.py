@@ -11,6 +11,7 @@ import numpy as np
 
 from redzone.access.site import Site, column_fact
 from redzone.domains import Fact, dtype_info, join, settle, summarised
+from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
@@ -108,7 +109,7 @@ class Runner:
 
     def gave_up(self, step: Step, error: Exception) -> Any:
         """A rule that could not decide (a symbolic comparison) or failed: any value, and it is counted."""
-        if type(error).__name__ != "InconclusiveDimensionOperation":
+        if not is_inconclusive(error):
             if self.strict:
                 raise error
             self.failures[step.eqn.primitive.name] += 1

@@ -16,6 +16,36 @@ from redzone.frontend.compat import open_jaxpr
 #: An implementation longer than this is not looked into.
 LONGEST = 400
 
+_expanded: dict[int, tuple[Any, Any]] = {}
+
+
+def expansion(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
+    """What a high-level primitive of JAX (0.12 on) is expanded to before it is compiled."""
+    known = _expanded.get(id(eqn))
+    if known is None or known[0] is not eqn:
+        if len(_expanded) > 4096:
+            _expanded.clear()
+        known = _expanded[id(eqn)] = (eqn, _expand(eqn))
+    found: tuple[Any, tuple[Any, ...]] | None = known[1]
+    return found
+
+
+def _expand(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
+    high = eqn.params.get("_prim")
+    if high is None or not hasattr(high, "expand"):
+        return None
+
+    def call(*operands: Any) -> Any:
+        return jax.tree_util.tree_leaves(high.expand(*jax.tree_util.tree_unflatten(high.in_tree, operands)))
+
+    try:
+        closed = jax.make_jaxpr(call)(*(jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars))
+    except Exception:
+        return None
+    jaxpr, consts = open_jaxpr(closed)
+    return (jaxpr, consts) if len(jaxpr.outvars) == len(eqn.outvars) else None
+
+
 _seen: dict[Any, Any] = {}
 
 

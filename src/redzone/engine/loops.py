@@ -51,12 +51,15 @@ def thresholds_of(program: Program) -> tuple[int, ...]:
 
 def _near(facts: list[Fact], thresholds: tuple[int, ...]) -> tuple[int, ...]:
     found = set(thresholds)
+    symbolic: list[Any] = []
     for fact in facts:
         fact = summarised(fact)
         for bound in (fact.lo, fact.hi):
             if type(bound) is int and abs(bound) < 2**31 - 1:
                 found |= {bound - 1, bound, bound + 1}
-    return tuple(sorted(found))
+            elif not isinstance(bound, int | float):
+                symbolic += [bound - 1, bound, bound + 1]
+    return (*sorted(found), *symbolic)
 
 
 class _Carries:

@@ -16,6 +16,7 @@ import numpy as np
 
 from redzone.domains import Fact, dtype_info, meet, summarised
 from redzone.domains.fact import strided
+from redzone.domains.symbolic import fits, is_inconclusive
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
@@ -148,7 +149,11 @@ class Refiner:
             new = fact
         kind = _KIND.get(step.eqn.primitive)
         if kind is not None and step.outs[0] == slot and len(step.ins) == len(step.eqn.invars):
-            self.backward(step, kind, new, level)
+            try:
+                self.backward(step, kind, new, level)
+            except Exception as error:
+                if not is_inconclusive(error):
+                    raise
         elif step.rule is SAME:
             self.narrow(step.ins[0], new, level)
         elif step.rule is FLOOR_DIVIDE:
@@ -206,20 +211,38 @@ class Refiner:
             if other.step == 0 and other.lo == decisive:
                 self.narrow_operand(step, position, fact, level)
 
+    def whole(self, step: Step, fact: Fact, level: Any) -> bool:
+        """A reduction over one element changes nothing."""
+        if step.eqn.params["axes"] and any(
+            type(n) is not int or n != 1 for n in (step.eqn.invars[0].aval.shape[a] for a in step.eqn.params["axes"])
+        ):
+            return False
+        if level is ALL or not step.eqn.params["axes"]:
+            self.narrow(step.ins[0], summarised(fact), level)
+        return True
+
     def _every(self, step: Step, fact: Fact, level: Any) -> None:
+        if self.whole(step, fact, level):
+            return
         if level is ALL and fact.step == 0 and fact.lo == 1 and _nonempty(step.eqn.invars[0].aval):
             self.narrow(step.ins[0], fact, ALL)
 
     def _some(self, step: Step, fact: Fact, level: Any) -> None:
+        if self.whole(step, fact, level):
+            return
         if level is ALL and fact.step == 0 and fact.lo == 0 and _nonempty(step.eqn.invars[0].aval):
             self.narrow(step.ins[0], fact, ALL)
 
     def _most(self, step: Step, fact: Fact, level: Any) -> None:
+        if self.whole(step, fact, level):
+            return
         if level is ALL and _nonempty(step.eqn.invars[0].aval):
             old = summarised(self.env[step.ins[0]])
             self.narrow(step.ins[0], Fact(old.lo, summarised(fact).hi, 1, old.nan), ALL)
 
     def _least(self, step: Step, fact: Fact, level: Any) -> None:
+        if self.whole(step, fact, level):
+            return
         if level is ALL and _nonempty(step.eqn.invars[0].aval):
             old = summarised(self.env[step.ins[0]])
             self.narrow(step.ins[0], Fact(summarised(fact).lo, old.hi, 1, old.nan), ALL)
@@ -230,8 +253,13 @@ class Refiner:
         if not (source.integral and target.integral):
             return
         if target.kind == "b":
-            if fact.step == 0 and fact.lo == 0:
-                self.narrow(step.ins[0], Fact(0, 0, 0), level)
+            a = self.current(step.ins[0], level)
+            if source.kind == "b" or (fact.step == 0 and fact.lo == 0):
+                self.narrow(step.ins[0], fact, level)
+            elif fact.step == 0 and type(a.lo) is int:
+                other = _excluding(a, 0)
+                if other is not None:
+                    self.narrow(step.ins[0], other, level)
             return
         a = summarised(self.current(step.ins[0], level))
         if a.lo >= target.min and a.hi <= target.max:
@@ -245,7 +273,7 @@ class Refiner:
 
     def fits(self, step: Step, lo: Any, hi: Any) -> bool:
         info = dtype_info(step.eqn.outvars[0].aval.dtype)
-        return bool(lo >= info.min and hi <= info.max)
+        return fits(lo, hi, info.min, info.max)
 
     def _add(self, step: Step, fact: Fact, level: Any) -> None:
         if not self.integral(step):
@@ -430,7 +458,12 @@ class Refiner:
             changed = changed or after is not before
             facts.append(after)
         if changed:
-            result = rule.apply(step.eqn, *facts)
+            try:
+                result = rule.apply(step.eqn, *facts)
+            except Exception as error:
+                if not is_inconclusive(error):
+                    raise
+                result = fact
             if type(result) is list:
                 result = result[step.outs.index(slot)]
             narrowed = meet(fact, result) if _comparable(fact, result) else result
@@ -462,7 +495,7 @@ def _nonempty(aval: Any) -> bool:
     try:
         return all(bool(n >= 1) for n in aval.shape)
     except Exception as error:
-        if type(error).__name__ != "InconclusiveDimensionOperation":
+        if not is_inconclusive(error):
             raise
         return False
 

@@ -15,7 +15,7 @@ from redzone.access.site import Site
 from redzone.access.xla import ACCESSES
 from redzone.domains import Fact, constant, dtype_info, scalar, top
 from redzone.engine.idioms import idiom_of
-from redzone.engine.implementation import implementation
+from redzone.engine.implementation import expansion, implementation
 from redzone.engine.literals import FOLDED, fold, known_index
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, LoopShape, Program, Step
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives, scan_counts
@@ -43,7 +43,6 @@ def _calls() -> dict[Any, str]:
         "custom_vjp_call_p": "call_jaxpr",
         "custom_vjp_call_jaxpr_p": "fun_jaxpr",
         "custom_lin_p": "jaxpr",
-        "run_state_p": "",
         "shard_map_p": "jaxpr",
         "xla_pmap_p": "call_jaxpr",
     }
@@ -56,7 +55,14 @@ SCAN_P = primitives()["scan_p"]
 WHILE_P = primitives()["while_p"]
 SHARD_MAP_P = primitives().get("shard_map_p")
 AXIS_INDEX_P = primitives().get("axis_index_p")
+HIGH_P = primitives().get("call_hi_primitive_p")
 _SPECIAL = {**dict.fromkeys(ACCESSES, 1), **dict.fromkeys(CALLS, 2), COND_P: 3, SCAN_P: 4, WHILE_P: 5}
+if HIGH_P is not None:
+    _SPECIAL[HIGH_P] = 7
+RUN_STATE_P = primitives().get("run_state_p")
+if RUN_STATE_P is not None:
+    _SPECIAL[RUN_STATE_P] = 8
+_GET_P, _NEW_REF_P = primitives().get("get_p"), primitives().get("new_ref_p")
 #: What the inventory does at a primitive: 0 nothing (it holds no jaxpr with accesses of its own), 6 fold literals.
 _WALKED = {
     **dict.fromkeys(RULES, 0),
@@ -117,7 +123,8 @@ class Inventory:
                 continue
             if special is None and not _has_jaxpr(eqn.params):
                 continue
-            for inner in inner_jaxprs(eqn.params):
+            expanded = expansion(eqn) if special == 7 else None
+            for inner in inner_jaxprs(eqn.params) if expanded is None else (expanded[0],):
                 inner, _ = open_jaxpr(inner)
                 self.walk(inner, (eqn, *chain))
                 total += self.size[id(inner)]
@@ -136,13 +143,14 @@ def _has_jaxpr(params: dict[str, Any]) -> bool:
 class Frame:
     """One jaxpr being sliced into a program: its variables' slots, and what its inputs are outside."""
 
-    __slots__ = ("bindings", "consts", "parent", "slots")
+    __slots__ = ("bindings", "consts", "jaxpr", "parent", "slots")
 
     def __init__(self, parent: Frame | None, bindings: dict[Any, Any], consts: dict[Any, Any]) -> None:
         self.parent = parent
         self.bindings = bindings
         self.consts = consts
         self.slots: dict[Any, int] = {}
+        self.jaxpr: Any = None
 
 
 class Slicer:
@@ -262,6 +270,7 @@ class _Build:
 
     def reverse(self, jaxpr: Any, frame: Frame) -> None:
         slots, everything = frame.slots, self.slicer.everything
+        frame.jaxpr = jaxpr
         special_of, other = _SPECIAL.get, self.slicer.inventory.other
         for eqn in reversed(jaxpr.eqns):
             special = special_of(eqn.primitive)
@@ -284,6 +293,10 @@ class _Build:
                 self.cond(eqn, frame)
             elif special == 4:
                 self.scan(eqn, frame)
+            elif special == 7:
+                self.high(eqn, frame)
+            elif special == 8:
+                self.run_state(eqn, frame)
             else:
                 self.loop(eqn, frame)
 
@@ -358,7 +371,11 @@ class _Build:
         slots = frame.slots
         for v in eqn.outvars:
             if v in slots:
-                self.simple(eqn, frame)
+                if eqn.primitive is _GET_P and self.is_only_read(frame, eqn.invars[0]):
+                    # Nobody writes to the ref: it holds what it was made from.
+                    self.emit(SIMPLE, eqn, (self.slot(frame, eqn.invars[0]),), (slots[v],)).rule = SUMMARY
+                else:
+                    self.simple(eqn, frame)
                 break
         if id(eqn) in self.slicer.inventory.settled:
             return
@@ -372,6 +389,22 @@ class _Build:
             -1 if c.also is None else self.slot(frame, eqn.invars[c.also]) for c in site.columns
         ] if any(c.also is not None or c.repeat != 1 for c in site.columns) else None
         step.site = site
+
+    def is_only_read(self, frame: Frame, ref: Any) -> bool:
+        """Whether a ref made here or handed to this run_state is used for reading and nothing else."""
+        made = ref in frame.bindings or any(e.primitive is _NEW_REF_P and ref in e.outvars for e in frame.jaxpr.eqns)
+        uses = (e for e in frame.jaxpr.eqns if ref in [a for a in e.invars if type(a) is not Literal])
+        return made and ref not in frame.jaxpr.outvars and all(e.primitive is _GET_P for e in uses)
+
+    def run_state(self, eqn: Any, frame: Frame) -> None:
+        """A run_state: its jaxpr works on refs that start as the operands; what they end as is anything."""
+        inner, consts = open_jaxpr(eqn.params["jaxpr"])
+        if self.asked(eqn, frame):
+            self.anything(eqn, frame)
+        if len(inner.invars) != len(eqn.invars):
+            self.foreign(eqn, frame)
+        elif self.slicer.inventory.touches[id(inner)]:
+            self.reverse(inner, self.inner_frame(eqn, frame, inner, consts))
 
     def asked(self, eqn: Any, frame: Frame) -> tuple[int, ...]:
         slots = frame.slots
@@ -409,6 +442,16 @@ class _Build:
             [frame.slots.get(v, -1) for v in eqn.outvars],
         )
         step.bodies = (body,)
+
+    def high(self, eqn: Any, frame: Frame) -> None:
+        """A high-level primitive is what it is expanded to."""
+        asked, expanded = self.asked(eqn, frame), expansion(eqn)
+        if expanded is None:
+            if asked:
+                self.slicer.unmodelled[str(eqn.params.get("_prim", eqn.primitive.name)).split("[")[0]] += 1
+                self.anything(eqn, frame)
+        elif asked or self.slicer.inventory.touches[id(expanded[0])]:
+            self.inline(eqn, frame, *expanded)
 
     def inner_frame(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> Frame:
         bindings = dict(zip(inner.invars, eqn.invars, strict=True))

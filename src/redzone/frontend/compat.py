@@ -134,6 +134,7 @@ def primitives() -> dict[str, Any]:
         "jax._src.state.primitives",
         "jax._src.state.discharge",
         "jax._src.callback",
+        "jax._src.hijax",
         "jax._src.ffi",
         "jax._src.export._export",
         "jax._src.export.shape_poly",

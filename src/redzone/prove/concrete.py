@@ -25,10 +25,21 @@ def _exact(*names: str) -> Callable[[Any], Any]:
 
 
 def is_exact_here(eqn: Any) -> bool:
-    """Whether numpy can evaluate an equation as XLA would."""
-    return eqn.primitive in _NUMPY and all(
-        dtype_info(v.aval.dtype).kind in "biu" for v in (*eqn.invars, *eqn.outvars) if hasattr(v.aval, "dtype")
-    )
+    """Whether numpy can evaluate an equation as XLA would: integers always, floats where IEEE says how."""
+    if eqn.primitive not in _NUMPY:
+        return False
+    name = eqn.primitive.name
+    for v in (*eqn.invars, *eqn.outvars):
+        info = dtype_info(getattr(v.aval, "dtype", None))
+        if info.kind == "x" or (info.kind == "f" and name not in _MOVING and (name not in _IEEE or info.bits < 32)):
+            return False
+    return True
+
+
+_MOVING = frozenset({"broadcast_in_dim", "squeeze", "reshape", "transpose", "concatenate", "slice", "select_n", "copy", "stop_gradient"})
+_IEEE = frozenset(
+    {"add", "sub", "mul", "neg", "max", "min", "floor", "ceil", "eq", "ne", "lt", "le", "gt", "ge", "convert_element_type", "clamp"}
+)
 
 
 def evaluate(eqn: Any, values: list[Any]) -> list[Any]:
@@ -48,7 +59,7 @@ for _name, _function in {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum, "min": np.minimum, "neg": np.negative,
     "sign": np.sign, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
     "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-    "copy": lambda x: x, "stop_gradient": lambda x: x,
+    "floor": np.floor, "ceil": np.ceil, "copy": lambda x: x, "stop_gradient": lambda x: x,
 }.items():
     _simple(_name, _function)
 
@@ -98,6 +109,12 @@ def _select(eqn: Any, which: Any, *cases: Any) -> Any:
 @_exact("convert_element_type")
 def _convert(eqn: Any, x: Any) -> Any:
     target = np.dtype(eqn.outvars[0].aval.dtype)
+    info = dtype_info(target)
+    if x.dtype.kind == "f" and info.kind in "iu":
+        # XLA saturates and makes NaN zero.
+        whole = np.trunc(np.where(np.isnan(x), 0, x)).astype(np.float64)
+        inside = np.clip(whole, float(info.min), float(info.max)).astype(object)
+        return np.vectorize(lambda n: min(max(int(n), info.min), info.max), otypes=[target])(inside)
     return x != 0 if target == np.bool_ else x.astype(target)
 
 

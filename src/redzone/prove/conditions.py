@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
+from redzone.domains.symbolic import at_most, is_inconclusive
 from redzone.engine import Analysis, Seen, run_forward
 from redzone.engine.forward import Context, Runner
 from redzone.engine.program import COND, OBSERVE, SCAN, WHILE, Program, Step
@@ -30,7 +31,7 @@ class Proposal:
 
     def key(self) -> Any:
         return tuple(
-            (leaf, np.asarray(n.lo).tobytes(), np.asarray(n.hi).tobytes()) for leaf, n in sorted(self.needs.items())
+            (leaf, _hashable(n.lo), _hashable(n.hi)) for leaf, n in sorted(self.needs.items())
         )
 
 
@@ -62,7 +63,7 @@ def propose(seen: Sequence[Seen], reruns: Reruns, wrapping: bool = True) -> Prop
             except Lost as error:
                 lost = error
             except Exception as error:
-                if type(error).__name__ not in ("InconclusiveDimensionOperation", "TypeError", "OverflowError"):
+                if not is_inconclusive(error) and not isinstance(error, TypeError | OverflowError):
                     raise
                 lost = Lost(None, str(error))
     if any(n.empty() for n in walk.leaves.values()):
@@ -99,6 +100,10 @@ def _rerun(context: Context, step: Step, k: int) -> Context | None:
         inputs = [context.env[i] for i in step.ins]
     env = runner.run(body, inputs, False)
     return Context(body, env, context, step, k)
+
+
+def _hashable(bound: Any) -> Any:
+    return (bound.shape, bound.tobytes()) if type(bound) is np.ndarray else bound
 
 
 def narrowed(facts: Sequence[Fact], needs: dict[int, Need]) -> list[Fact] | None:
@@ -220,8 +225,8 @@ def _elements(lo: np.ndarray, hi: np.ndarray) -> list[tuple[str, Any, Any]]:
 
 def _shown(source: Input, leaf: int, where: str, lo: Any, hi: Any) -> Condition | None:
     info = dtype_info(source.aval.dtype)
-    low = None if lo <= -FAR or (info.integral and lo <= info.min) else lo
-    high = None if hi >= FAR or (info.integral and hi >= info.max) else hi
+    low = None if at_most(lo, -FAR) or (info.integral and at_most(lo, info.min)) else lo
+    high = None if at_most(FAR, hi) or (info.integral and at_most(info.max, hi)) else hi
     if low is None and high is None:
         return None
     return Condition(source.name, leaf, low, high, where)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from redzone.access.site import Site, column_of
-from redzone.domains import Fact, scalar
+from redzone.domains import Fact, scalar, summarised
+from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, Seen
 from redzone.frontend.location import locate
 from redzone.frontend.trace import Traced
@@ -35,9 +36,10 @@ class Deciding:
         self.traced = traced
         self.analysis = analysis
         self.facts = list(facts)
-        self.purse = Purse()
+        size = analysis.inventory.equations
+        self.purse = Purse(min(8000, 2000 + 2 * size))
         # What trying the ends of the contract may cost where nothing points to them.
-        self.corners = Purse(500 + analysis.inventory.equations)
+        self.corners = Purse(min(4000, 200 + size // 2))
         self.timings = {"conditions": 0.0, "witness": 0.0}
 
     def accesses(self) -> tuple[Access, ...]:
@@ -219,9 +221,10 @@ class Deciding:
         """Whether a needed bound is one the contract closed, and closed too late."""
         for leaf, need in proposal.needs.items():
             source, fact = self.traced.inputs[leaf], self.facts[leaf]
-            if not source.open_above and np.any(np.asarray(fact.hi) > np.asarray(need.hi)):
+            uniform, whole = need.uniform(), summarised(fact)
+            if not source.open_above and not at_most(whole.hi, uniform.hi):
                 return True
-            if not source.open_below and np.any(np.asarray(fact.lo) < np.asarray(need.lo)):
+            if not source.open_below and not at_most(uniform.lo, whole.lo):
                 return True
         return False
 
@@ -239,7 +242,10 @@ def _is_outside(site: Site, facts: list[Fact]) -> bool:
     """Whether some index tuple lies outside whatever the inputs are."""
     for column, fact in zip(site.columns, facts, strict=True):
         lo, hi = column_of(fact, column.column)
-        if np.any(np.asarray(hi) < 0) or (type(column.limit) is int and np.any(np.asarray(lo) > column.limit)):
+        if type(lo) is np.ndarray:
+            if (hi < 0).any() or (type(column.limit) is int and (lo > column.limit).any()):
+                return True
+        elif at_most(0, hi) is False or at_most(lo, column.limit) is False:
             return True
     return False
 
@@ -254,13 +260,8 @@ def _bounds(site: Site, seen: list[Seen]) -> tuple[DimBounds, ...]:
             low, high = column_of(one.facts[k], column.column)
             if type(low) is np.ndarray:
                 low, high = int(low.min()), int(high.max())
-            try:
-                lo = low if lo is None or low < lo else lo
-                hi = high if hi is None or high > hi else hi
-            except Exception as error:
-                if type(error).__name__ != "InconclusiveDimensionOperation":
-                    raise
-                lo, hi = low, high
+            lo = low if lo is None or at_most(low, lo) else lo
+            hi = high if hi is None or at_most(hi, high) else hi
         if lo is not None:
             result.append(DimBounds(column.dim, lo, hi, 0, column.limit))
     return tuple(result)

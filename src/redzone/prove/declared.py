@@ -54,6 +54,9 @@ def _routine(site: Site) -> str:
         frames = compat.all_frames(eqn.source_info)
         if own and eqn is not site.eqn and eqn.params.get("name") in ROUTINES and not _written_by_user(site.eqn):
             return str(eqn.params["name"])
+        high = type(eqn.params.get("_prim")).__name__.lower()
+        if high in ROUTINES:
+            return high
         for file, _, function in frames:
             if not file.startswith(_JAX):
                 return ""

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, summarised
+from redzone.domains.symbolic import at_most
 from redzone.engine.forward import Context
 from redzone.engine.loops import counted_by
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
@@ -45,6 +46,8 @@ class Need:
     hi: Any
 
     def met_by(self, fact: Fact) -> bool:
+        if not any(type(x) is np.ndarray for x in (fact.lo, fact.hi, self.lo, self.hi)):
+            return bool(at_most(self.lo, fact.lo)) and bool(at_most(fact.hi, self.hi))
         return bool(np.all(np.asarray(fact.lo >= self.lo))) and bool(np.all(np.asarray(fact.hi <= self.hi)))
 
     def uniform(self) -> Need:
@@ -62,6 +65,8 @@ class Need:
         return Need(_min(a.lo, b.lo), _max(a.hi, b.hi))
 
     def empty(self) -> bool:
+        if not (np.ndim(self.lo) or np.ndim(self.hi)):
+            return at_most(self.lo, self.hi) is False
         return bool(np.any(np.asarray(self.lo) > np.asarray(self.hi)))
 
 
@@ -71,18 +76,23 @@ def _alike(a: Need, b: Need) -> tuple[Need, Need]:
 
 
 def _max(a: Any, b: Any) -> Any:
-    return np.maximum(a, b) if np.ndim(a) or np.ndim(b) else (a if a >= b else b)
+    return np.maximum(a, b) if np.ndim(a) or np.ndim(b) else (b if at_most(a, b) else a)
 
 
 def _min(a: Any, b: Any) -> Any:
-    return np.minimum(a, b) if np.ndim(a) or np.ndim(b) else (a if a <= b else b)
+    return np.minimum(a, b) if np.ndim(a) or np.ndim(b) else (a if at_most(a, b) else b)
+
+
+def is_far(bound: Any) -> bool:
+    """Whether a bound stands for none."""
+    return isinstance(bound, int | float) and abs(bound) >= FAR
 
 
 def _shift(bound: Any, by: Any) -> Any:
     """A bound moved by a number; no bound stays none."""
     if type(bound) is np.ndarray:
         return np.where(np.abs(bound) >= FAR, bound, bound + by)
-    return bound if abs(bound) >= FAR else bound + by
+    return bound if is_far(bound) else bound + by
 
 
 _P = primitives()
@@ -331,7 +341,7 @@ def is_wrap(context: Context, step: Step) -> bool:
 def _times(bound: Any, k: int, plus: int) -> Any:
     if type(bound) is np.ndarray:
         return np.where(np.abs(bound) >= FAR, bound, bound * k + plus)
-    return bound if abs(bound) >= FAR else bound * k + plus
+    return bound if is_far(bound) else bound * k + plus
 
 
 def _sum(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any, sign: int) -> None:
@@ -384,13 +394,13 @@ def _mul(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> Non
 def _ceil_div(bound: Any, k: int) -> Any:
     if type(bound) is np.ndarray:
         return np.where(np.abs(bound) >= FAR, bound, -(-bound // k))
-    return bound if abs(bound) >= FAR else -(-bound // k)
+    return bound if is_far(bound) else -(-bound // k)
 
 
 def _floor_div(bound: Any, k: int) -> Any:
     if type(bound) is np.ndarray:
         return np.where(np.abs(bound) >= FAR, bound, bound // k)
-    return bound if abs(bound) >= FAR else bound // k
+    return bound if is_far(bound) else bound // k
 
 
 def _div(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:

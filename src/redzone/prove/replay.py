@@ -168,6 +168,7 @@ class Replay:
             if column.repeat != 1:
                 array = array.sum()
             values.append(np.atleast_1d(array).ravel())
+        values = list(np.broadcast_arrays(*values))
         outside = np.zeros(len(values[0]), bool)
         for column, array in zip(columns, values, strict=True):
             outside |= np.array((array < 0) | (array > column.limit), bool)

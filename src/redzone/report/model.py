@@ -7,6 +7,8 @@ import enum
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from redzone.domains.symbolic import at_most
+
 
 class Verdict(enum.StrEnum):
     """The one answer each access gets; `docs/verdicts.md` says what evidence each carries."""
@@ -44,7 +46,7 @@ class DimBounds:
 
     @property
     def inside(self) -> bool:
-        return bool(self.min <= self.lo) and bool(self.hi <= self.max)
+        return bool(at_most(self.min, self.lo)) and bool(at_most(self.hi, self.max))
 
     def __str__(self) -> str:
         return f"dim {self.dim}: [{self.lo}, {self.hi}] of [{self.min}, {self.max}]"

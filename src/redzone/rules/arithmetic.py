@@ -240,6 +240,7 @@ def _any_float(eqn: Any, *facts: Fact) -> Fact:
     "pcast_p",
     "layout_constraint_p",
     "name_p",
+    "new_ref_p",
     pointwise=True,
 )
 def _identity(eqn: Any, a: Fact, *rest: Fact) -> Fact:
