@@ -70,8 +70,6 @@ def test_the_demo_is_clean(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=[file.stem for file in EXAMPLES])
 def test_runs_as_a_script(file: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, str(file)], capture_output=True, text=True, timeout=120
-    )
+    done = subprocess.run([sys.executable, str(file)], capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
     assert " in " in done.stdout

@@ -153,10 +153,14 @@ class Outcome:
             return COULD_NOT_CHECK
         found = any(not report.ok for report in self.reports)
         if self.config.strict:
-            found = found or bool(self.unused()) or any(
-                access.requires and not access.suppressed
-                for report in self.reports
-                for access in report.accesses
+            found = (
+                found
+                or bool(self.unused())
+                or any(
+                    access.requires and not access.suppressed
+                    for report in self.reports
+                    for access in report.accesses
+                )
             )
         return FINDINGS if found and not self.config.exit_zero else CLEAN
 

@@ -10,8 +10,6 @@ from jax import lax
 from tests.cases import case, f32, flag, i32
 
 
-
-
 @case(f32(4), i32(min=0, max=3), i32(min=0, max=4))
 def shared_function(x, i, j):
     @jax.jit

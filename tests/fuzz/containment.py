@@ -32,7 +32,9 @@ def why_outside(fact: Any, value: Any) -> str:
 
 
 def _misshapen(bound: Any, array: Any) -> str:
-    fits = bound.ndim == array.ndim and all(b in (1, n) for b, n in zip(bound.shape, array.shape, strict=True))
+    fits = bound.ndim == array.ndim and all(
+        b in (1, n) for b, n in zip(bound.shape, array.shape, strict=True)
+    )
     return "" if fits else f"bounds of shape {bound.shape} for a value of shape {array.shape}"
 
 

@@ -65,11 +65,30 @@ def _contract(rng: random.Random, dtype: Any) -> tuple[Any, Any]:
         return None, None
     n = rng.choice([3, 4, 5])
     if dtype.kind == "f":
-        low, high = rng.choice([(0.0, 1.0), (-1.0, 1.0), (0.0, 3.5), (-1e9, 1e9), (0.0, float(n)), (2.0, 2.0), (0.5, 0.75)])
+        low, high = rng.choice(
+            [(0.0, 1.0), (-1.0, 1.0), (0.0, 3.5), (-1e9, 1e9), (0.0, float(n)), (2.0, 2.0), (0.5, 0.75)]
+        )
         return low, high
     info = np.iinfo(dtype)
-    ranges = [(0, n - 1), (0, n), (-n, n - 1), (-1, n), (0, 0), (n, n), (1, n), (-n - 1, 2), (info.min, n - 1)]
-    ranges += [(0, info.max), (info.max - 3, info.max), (info.min, info.min + 2), (-100, 100), (0, 1), (n, info.max)]
+    ranges = [
+        (0, n - 1),
+        (0, n),
+        (-n, n - 1),
+        (-1, n),
+        (0, 0),
+        (n, n),
+        (1, n),
+        (-n - 1, 2),
+        (info.min, n - 1),
+    ]
+    ranges += [
+        (0, info.max),
+        (info.max - 3, info.max),
+        (info.min, info.min + 2),
+        (-100, 100),
+        (0, 1),
+        (n, info.max),
+    ]
     low, high = rng.choice(ranges)
     low, high = max(low, int(info.min)), max(high, int(info.min))
     return min(low, int(info.max)), min(high, int(info.max))
@@ -92,7 +111,11 @@ def make(seed: int, wide: bool = False) -> Program:
 def recontract(program: Program, seed: int) -> Program:
     """The same function under another contract: traced once, checked twice."""
     rng = random.Random(f"contract:{program.seed}:{seed}")
-    changed = tuple(dataclasses.replace(a, low=r[0], high=r[1]) for a in program.arguments for r in [_contract(rng, a.dtype)])
+    changed = tuple(
+        dataclasses.replace(a, low=r[0], high=r[1])
+        for a in program.arguments
+        for r in [_contract(rng, a.dtype)]
+    )
     return dataclasses.replace(program, arguments=changed)
 
 
@@ -101,7 +124,10 @@ def sample(rng: random.Random, argument: Argument) -> Any:
     size = int(np.prod(argument.shape))
     dtype = np.dtype(argument.dtype)
     if dtype == np.bool_:
-        low, high = (0 if argument.low is None else argument.low), (1 if argument.high is None else argument.high)
+        low, high = (
+            (0 if argument.low is None else argument.low),
+            (1 if argument.high is None else argument.high),
+        )
         values: list[Any] = [rng.randint(int(low), int(high)) for _ in range(size)]
         return np.array(values, dtype).reshape(argument.shape)
     draw = _float_draw(rng, argument) if dtype.kind == "f" else _integer_draw(rng, argument, dtype)

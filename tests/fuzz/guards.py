@@ -21,7 +21,11 @@ from tests.fuzz.vocabulary import step
 
 def _compared(scope: Scope, left: Any, edge: int) -> Any:
     """A comparison of a value with a number near `edge`, maybe turned around or negated."""
-    right = _number(edge + _slip(scope), left.dtype) if np.dtype(left.dtype).kind in "iu" else np.array(edge, left.dtype)
+    right = (
+        _number(edge + _slip(scope), left.dtype)
+        if np.dtype(left.dtype).kind in "iu"
+        else np.array(edge, left.dtype)
+    )
     test = scope.choice([lax.lt, lax.le, lax.gt, lax.ge, lax.eq, lax.ne])
     pair = jnp.broadcast_arrays(left, right)
     made = test(*pair) if scope.chance(0.7) else test(*reversed(pair))
@@ -80,7 +84,9 @@ def _made_from(scope: Scope, i: Any, j: Any) -> Any:
 def _connected(scope: Scope, parts: list[Any]) -> Any:
     result = parts[0]
     for part in parts[1:]:
-        operation = scope.choice([lax.bitwise_and, lax.bitwise_and, lax.bitwise_or, lax.bitwise_xor, lax.eq, lax.ne])
+        operation = scope.choice(
+            [lax.bitwise_and, lax.bitwise_and, lax.bitwise_or, lax.bitwise_xor, lax.eq, lax.ne]
+        )
         result = operation(result, part)
     if scope.chance(0.1):
         result = result.astype(np.int32).astype(bool)
@@ -89,7 +95,10 @@ def _connected(scope: Scope, parts: list[Any]) -> Any:
 
 def _condition(scope: Scope, i: Any, j: Any, n: int) -> Any:
     parts = [_compared(scope, i, scope.choice([0, n]))]
-    parts += [_compared(scope, _made_from(scope, i, j), scope.choice([0, n, n - 1])) for _ in range(scope.small(0, 2))]
+    parts += [
+        _compared(scope, _made_from(scope, i, j), scope.choice([0, n, n - 1]))
+        for _ in range(scope.small(0, 2))
+    ]
     if scope.chance(0.5):
         parts.append((i >= _number(0, i.dtype)) & (i < _number(n, i.dtype)))
     scope.rng.shuffle(parts)
@@ -207,7 +216,16 @@ def midpoint(scope: Scope) -> list[Any]:
     n = x.shape[0]
     dtype = np.dtype(scope.choice(["int8", "uint8", "int32", "int16", "uint32"]))
     info = np.iinfo(dtype)
-    ends = [(0, n), (0, n - 1), (-1, n), (info.min, info.max), (info.min, 0), (-100, 100), (n, 0), (0, info.max)]
+    ends = [
+        (0, n),
+        (0, n - 1),
+        (-1, n),
+        (info.min, info.max),
+        (info.min, 0),
+        (-100, 100),
+        (n, 0),
+        (0, info.max),
+    ]
     start, stop = (_number(e, dtype) for e in scope.choice(ends))
     if scope.chance(0.3):
         stop = jnp.asarray(scope.integer((), dtype))
@@ -242,7 +260,9 @@ def midpoint(scope: Scope) -> list[Any]:
     def go(carry: Any) -> Any:
         return (carry[0] < carry[1]) & (carry[2] < 6)
 
-    return list(lax.while_loop(go, lambda c: (*move(c[0], c[1])[:2], c[2] + 1), (start, stop, np.int32(0))))[:2]
+    return list(lax.while_loop(go, lambda c: (*move(c[0], c[1])[:2], c[2] + 1), (start, stop, np.int32(0))))[
+        :2
+    ]
 
 
 @step(1.5)
@@ -265,7 +285,9 @@ def two_pointers(scope: Scope) -> list[Any]:
         after = (i + one, j - one) if both else (jnp.where(up, i + one, i), jnp.where(up, j, j - one))
         return (*after, total, fuel + 1)
 
-    out = lax.while_loop(lambda c: test(c[0], c[1]) & (c[3] < 8), body, (start, stop, np.int32(0), np.int32(0)))
+    out = lax.while_loop(
+        lambda c: test(c[0], c[1]) & (c[3] < 8), body, (start, stop, np.int32(0), np.int32(0))
+    )
     return [out[0], out[1], out[2]]
 
 
@@ -291,5 +313,7 @@ def bounded_sum(scope: Scope) -> list[Any]:
     if kind == "fori":
         last = lax.fori_loop(0, rounds, lambda k, t: one(t, steps[k])[0], start)
         return [last, x[last]]
-    last, _ = lax.while_loop(lambda c: c[1] < rounds, lambda c: (one(c[0], steps[c[1]])[0], c[1] + 1), (start, np.int32(0)))
+    last, _ = lax.while_loop(
+        lambda c: c[1] < rounds, lambda c: (one(c[0], steps[c[1]])[0], c[1] + 1), (start, np.int32(0))
+    )
     return [last, x[last]]

@@ -58,13 +58,17 @@ def index(scope: Scope, n: int, shape: tuple[int, ...] = (), window: int = 1) ->
         return raw & at((1 << max(last.bit_length() - (slip == 0), 0)) - 1)
     if kind == "iota":
         line = lax.broadcasted_iota(np.int32, shape, len(shape) - 1) if shape else np.int32(0)
-        return line + scope.choice([0, 0, 1, -1, last]) if scope.chance(0.7) else line * scope.choice([2, -1, 1])
+        return (
+            line + scope.choice([0, 0, 1, -1, last]) if scope.chance(0.7) else line * scope.choice([2, -1, 1])
+        )
     if kind == "constant":
         return jnp.asarray(scope.constant(scope.integer_dtype(), shape, n))
     if kind == "clamp":
         return lax.clamp(at(0), raw, at(last + slip))
     if kind == "argmax":
-        return jnp.broadcast_to(jnp.argmax(jnp.asarray(scope.integer((n + slip if n + slip > 0 else 1,)))), shape)
+        return jnp.broadcast_to(
+            jnp.argmax(jnp.asarray(scope.integer((n + slip if n + slip > 0 else 1,)))), shape
+        )
     if kind == "below":
         return jnp.where(raw < at(last + 1 + slip), raw, at(last))
     if kind == "above":
@@ -258,7 +262,14 @@ def raw_scatter(scope: Scope) -> list[Any]:
     inner = iter(sizes[d] for d in window)
     shape = tuple(next(inner) if p in places else next(rest) for p in range(len(batch) + len(window)))
     updates = jnp.asarray(scope.integer(shape)).astype(x.dtype)
-    family = [lax.scatter, lax.scatter_add, lax.scatter_mul, lax.scatter_min, lax.scatter_max, lax.scatter_sub]
+    family = [
+        lax.scatter,
+        lax.scatter_add,
+        lax.scatter_mul,
+        lax.scatter_min,
+        lax.scatter_max,
+        lax.scatter_sub,
+    ]
     return [scope.choice(family)(x, where, updates, numbers, mode=scope.choice(RAW_MODES))]
 
 

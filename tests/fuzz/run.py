@@ -13,6 +13,7 @@ import os
 import pathlib
 import sys
 import time
+import traceback
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -55,6 +56,11 @@ def run_chunk(task: tuple[int, int, bool, bool]) -> Chunk:
             outcome = examine(program, contracts=2 if seed % 4 == 0 else 1)
         except Discarded:
             counts["discarded"] += 1
+            continue
+        except Exception:
+            counts["failures"] += 1
+            counts["! the harness itself"] += 1
+            failures.append(f"seed {seed}\n{traceback.format_exc()}")
             continue
         counts["programs"] += 1
         counts.update(outcome.counts)
@@ -104,7 +110,13 @@ def slice_of(closed: Any, target: Any) -> str:
             wanted |= {id(v) for v in eqn.invars}
             kept.append(eqn)
     names = [v for v in (*jaxpr.constvars, *jaxpr.invars) if id(v) in wanted]
-    shown = str(jaxpr.replace(eqns=kept[::-1], outvars=jaxpr.eqns[last].outvars, debug_info=jaxpr.debug_info.with_unknown_names()))
+    shown = str(
+        jaxpr.replace(
+            eqns=kept[::-1],
+            outvars=jaxpr.eqns[last].outvars,
+            debug_info=jaxpr.debug_info.with_unknown_names(),
+        )
+    )
     return f"{shown}\n  needs {len(names)} of the inputs"
 
 

@@ -96,10 +96,44 @@ class Scope:
             return np.bool_(self.chance(0.5))
         if dtype.kind in "iu":
             info = np.iinfo(dtype)
-            options = [0, 1, -1, 2, 3, n - 1, n, n + 1, -n, -n - 1, 7, 8, 100, info.max, info.min, info.max - 1]
+            options = [
+                0,
+                1,
+                -1,
+                2,
+                3,
+                n - 1,
+                n,
+                n + 1,
+                -n,
+                -n - 1,
+                7,
+                8,
+                100,
+                info.max,
+                info.min,
+                info.max - 1,
+            ]
             value = self.choice(options) if self.chance(0.9) else self.rng.randint(info.min, info.max)
             return np.array(value % (1 << (8 * dtype.itemsize)), np.uint64).astype(dtype)[()]
-        floats = [0.0, 1.0, -1.0, 0.5, -0.5, 2.5, n - 1, n, n - 0.01, -0.0, 1e9, -1e9, 3e38, math.inf, math.nan, 1e-30]
+        floats = [
+            0.0,
+            1.0,
+            -1.0,
+            0.5,
+            -0.5,
+            2.5,
+            n - 1,
+            n,
+            n - 0.01,
+            -0.0,
+            1e9,
+            -1e9,
+            3e38,
+            math.inf,
+            math.nan,
+            1e-30,
+        ]
         return np.array(self.choice(floats)).astype(dtype)[()]
 
     def constant(self, dtype: Any, shape: tuple[int, ...] = (), n: int = 4) -> Any:
@@ -118,7 +152,11 @@ class Scope:
         value = self.find(lambda v: is_integer(v) and (shape is None or v.shape in (shape, ())))
         if value is None or self.chance(0.12):
             other = self.find(lambda v: is_integer(v) or is_bool(v) or is_float(v))
-            value = other if other is not None and self.chance(0.5) else self.constant(self.integer_dtype(), shape or ())
+            value = (
+                other
+                if other is not None and self.chance(0.5)
+                else self.constant(self.integer_dtype(), shape or ())
+            )
         if not is_integer(value):
             value = lax.convert_element_type(value, self.integer_dtype())
         if dtype is not None and value.dtype != dtype:
@@ -154,9 +192,7 @@ class Scope:
 
     def array(self, min_rank: int = 1, max_rank: int = 4) -> Any:
         """Something with elements to access; no empty dimension."""
-        wanted = self.find(
-            lambda v: min_rank <= v.ndim <= max_rank and 0 not in v.shape and not is_key(v)
-        )
+        wanted = self.find(lambda v: min_rank <= v.ndim <= max_rank and 0 not in v.shape and not is_key(v))
         if wanted is not None and self.chance(0.8):
             return wanted
         shape = self.shape(min_rank, max_rank)
@@ -203,7 +239,9 @@ def fit(scope: Scope, value: Any, shape: tuple[int, ...]) -> Any:
         size = 1
     if size < wanted:
         if scope.chance(0.4):
-            fill = scope.corner(value.dtype) if is_bool(value) or is_integer(value) else np.array(0, value.dtype)
+            fill = (
+                scope.corner(value.dtype) if is_bool(value) or is_integer(value) else np.array(0, value.dtype)
+            )
             flat = lax.pad(flat, jnp.asarray(fill, value.dtype), [(0, wanted - size, 0)])
         else:
             flat = jnp.concatenate([flat] * (-(-wanted // size)))

@@ -124,7 +124,13 @@ def convert(scope: Scope) -> list[Any]:
     value = scope.find(lambda v: not is_key(v))
     if value is None:
         raise Unfit
-    targets = [scope.integer_dtype(), scope.integer_dtype(), np.dtype("bool"), np.dtype("float32"), scope.float_dtype()]
+    targets = [
+        scope.integer_dtype(),
+        scope.integer_dtype(),
+        np.dtype("bool"),
+        np.dtype("float32"),
+        scope.float_dtype(),
+    ]
     return [lax.convert_element_type(jnp.asarray(value), scope.choice(targets))]
 
 
@@ -166,7 +172,9 @@ def move(scope: Scope) -> list[Any]:
     value = jnp.asarray(value)
     axis = scope.small(0, value.ndim - 1)
     size = value.shape[axis]
-    kind = scope.choice(["rev", "transpose", "reshape", "slice", "expand", "pad", "roll", "tile", "fit", "repeat"])
+    kind = scope.choice(
+        ["rev", "transpose", "reshape", "slice", "expand", "pad", "roll", "tile", "fit", "repeat"]
+    )
     if kind == "rev":
         return [jnp.flip(value, axis)]
     if kind == "transpose":
@@ -272,7 +280,9 @@ def position(scope: Scope) -> list[Any]:
 @step(1)
 def sized(scope: Scope) -> list[Any]:
     """Library routines with a static result size, which index past the end on purpose."""
-    kind = scope.choice(["nonzero", "unique", "bincount", "where", "repeat", "segment", "one_hot", "digitize"])
+    kind = scope.choice(
+        ["nonzero", "unique", "bincount", "where", "repeat", "segment", "one_hot", "digitize"]
+    )
     size = scope.choice([2, 3, 4, 5])
     if kind == "nonzero":
         mask = jnp.asarray(scope.boolean((4,)))
@@ -307,7 +317,9 @@ def float_arithmetic(scope: Scope) -> list[Any]:
         functions = [lax.exp, lax.tanh, lax.logistic, lax.sqrt, lax.sin, lax.log, lax.abs, lax.neg, lax.sign]
         return [scope.choice(functions)(left)]
     if kind == "round":
-        rounded = scope.choice([lax.floor, lax.ceil, lambda v: lax.round(v, lax.RoundingMethod.TO_NEAREST_EVEN)])
+        rounded = scope.choice(
+            [lax.floor, lax.ceil, lambda v: lax.round(v, lax.RoundingMethod.TO_NEAREST_EVEN)]
+        )
         return [rounded(left)]
     if kind == "scale":
         unit = jnp.clip(left, 0.0, 1.0) if scope.chance(0.6) else lax.logistic(left)
@@ -335,7 +347,9 @@ def random_draw(scope: Scope) -> list[Any]:
         return [jax.random.bits(key, (4,), scope.choice([np.uint32, np.uint8]))]
     if kind == "randint":
         low = scope.small(-1, 1)
-        high: Any = jnp.asarray(scope.integer((), np.dtype("int32"))) if scope.chance(0.3) else scope.small(1, 5)
+        high: Any = (
+            jnp.asarray(scope.integer((), np.dtype("int32"))) if scope.chance(0.3) else scope.small(1, 5)
+        )
         return [jax.random.randint(key, scope.choice([(), (4,)]), low, high)]
     if kind == "permutation":
         return [jax.random.permutation(key, 4)]
@@ -352,5 +366,3 @@ def use_key(scope: Scope) -> list[Any]:
     if key is None:
         raise Unfit
     return [jax.random.bits(key if key.ndim == 0 else key[0], (3,))]
-
-

@@ -72,7 +72,9 @@ class Watch:
         if not inside.all():
             self.left.add(id(eqn))
             if entry.verdict == "safe":
-                raise _fail("safe left its array", eqn, f"start {windows.starts[~inside][0]} of {windows.shape}")
+                raise _fail(
+                    "safe left its array", eqn, f"start {windows.starts[~inside][0]} of {windows.shape}"
+                )
         self._bounds(eqn, entry, windows)
         if self.lesser is None:
             self.lesser = _wrong_pattern(eqn, entry, windows)

@@ -70,7 +70,11 @@ def _as_int64(index: Any) -> Any:
 
 
 def _indexed_starts(
-    indices: Any, rank: int, indexed: tuple[int, ...], batching: tuple[int, ...], index_batching: tuple[int, ...]
+    indices: Any,
+    rank: int,
+    indexed: tuple[int, ...],
+    batching: tuple[int, ...],
+    index_batching: tuple[int, ...],
 ) -> Any:
     batch = indices.shape[:-1]
     starts = np.zeros((*batch, rank), np.int64)

@@ -13,7 +13,7 @@ from redzone.report import suppress
 from redzone.report.model import Access, Location, Suppression, Verdict
 from tests.report.samples import access, requires, unsafe
 
-SOURCE = '''\
+SOURCE = """\
 def f(x, i):
     a = x[i]  # redzone: ignore[RZ101]
     b = x[i]  # redzone: ignore
@@ -23,7 +23,7 @@ def f(x, i):
 
 def g(x, i):
     return x[i]  # redzone: ignore
-'''
+"""
 
 
 @pytest.fixture

@@ -11,7 +11,9 @@ from tests.report.samples import HERE, access, report, requires, unsafe
 
 def test_an_unsafe_access_is_told_in_full() -> None:
     text = report_as_text(report(unsafe()))
-    assert text == """\
+    assert (
+        text
+        == """\
 lookup: 1 access in 1,234 equations
 
 verdict  where        access        pattern
@@ -32,6 +34,7 @@ unsafe[RZ101]: the read can start at 16, the last legal start is 15
 
 1 unsafe
 time: trace 12.3 ms, facts 42 µs"""
+    )
 
 
 def test_printing_a_report_shows_it() -> None:

@@ -40,19 +40,57 @@ def every_relation(x, i, j):
     def read(test):
         return lax.cond(test, lambda: x[jnp.clip(i, 0, 3)] + i, lambda: x[jnp.clip(i, 0, 3)] - i)
 
-    return [read(t) for t in (i < j, i <= j, i > j, i >= j, i == j, i != j, ~(i < j), (i < j) | (i > 5), ~((i < 0) & (j > 1)), i + j < 4, i - j > 2)]
+    return [
+        read(t)
+        for t in (
+            i < j,
+            i <= j,
+            i > j,
+            i >= j,
+            i == j,
+            i != j,
+            ~(i < j),
+            (i < j) | (i > 5),
+            ~((i < 0) & (j > 1)),
+            i + j < 4,
+            i - j > 2,
+        )
+    ]
 
 
 @case(X, i32(min=-9, max=9))
 def every_arithmetic(x, i):
-    tests = (i + 2 < 4, i - 2 < 4, 2 - i < 4, i * 3 < 7, -i < 3, i // 2 < 2, lax.div(i, 2) < 2, abs(i) < 3, jnp.sign(i) < 1)
-    tests += (lax.rem(i, 3) > 0, jnp.maximum(i, 1) < 4, jnp.minimum(i, 2) > 0, lax.clamp(0, i, 4) < 3, (i >> 1) < 2)
+    tests = (
+        i + 2 < 4,
+        i - 2 < 4,
+        2 - i < 4,
+        i * 3 < 7,
+        -i < 3,
+        i // 2 < 2,
+        lax.div(i, 2) < 2,
+        abs(i) < 3,
+        jnp.sign(i) < 1,
+    )
+    tests += (
+        lax.rem(i, 3) > 0,
+        jnp.maximum(i, 1) < 4,
+        jnp.minimum(i, 2) > 0,
+        lax.clamp(0, i, 4) < 3,
+        (i >> 1) < 2,
+    )
     return [lax.cond(t, lambda: i + 1, lambda: i - 1) for t in tests], x[0]
 
 
 @case(X, i8())
 def bytes_that_wrap(x, i):
-    tests = (i + np.int8(100) < 0, i * np.int8(2) < 10, -i < 0, i - np.int8(100) > 0, abs(i) < 0, (i << np.int8(1)) < 0)
+    tests = (
+        i + np.int8(100) < 0,
+        i * np.int8(2) < 10,
+        -i < 0,
+        i - np.int8(100) > 0,
+        abs(i) < 0,
+        (i << np.int8(1)) < 0,
+    )
     return [lax.cond(t, lambda: i, lambda: np.int8(0)) for t in tests], x[0]
 
 
@@ -64,9 +102,17 @@ def unsigned_that_wrap(x, i):
 
 @case(X, i32(4, min=-9, max=9), i32(4, min=-3, max=3))
 def elementwise_selects(x, i, j):
-    made = [jnp.where(i < j, i, 0), jnp.where(i + j > 2, i, j), jnp.where((i > 0) & (j > 0), i * j, 1), jnp.where(i == 3, i, j)]
+    made = [
+        jnp.where(i < j, i, 0),
+        jnp.where(i + j > 2, i, j),
+        jnp.where((i > 0) & (j > 0), i * j, 1),
+        jnp.where(i == 3, i, j),
+    ]
     made += [jnp.where(i < jnp.flip(j), i, 0), jnp.where((i > 0)[:, None], i[:, None], j[None, :])]
-    made += [jnp.where(jnp.flip(i) < 2, i, 0), jnp.where(i[None, :] < 2, jnp.broadcast_to(i[:, None], (4, 4)), 0)]
+    made += [
+        jnp.where(jnp.flip(i) < 2, i, 0),
+        jnp.where(i[None, :] < 2, jnp.broadcast_to(i[:, None], (4, 4)), 0),
+    ]
     return made, x[0]
 
 
@@ -97,13 +143,16 @@ def loops_with_a_test(x, n):
     return up, down, until, nested, x[0]
 
 
-@case(f32(3), i8())
-def a_start_decides_nothing(x, start):
-    def body(carry):
-        i, fuel, total = carry
-        return i + np.int8(1), fuel + 1, total + x[i.astype(np.int32)]
+@case(X, i8(5))
+def pointers_that_pass_each_other(x, stops):
+    stop = jnp.clip(stops.astype(np.uint8)[3], 0, 3)
+    one = np.uint8(1)
 
-    return lax.while_loop(lambda c: (c[0] <= 4) & (c[1] < 12), body, (jnp.clip(start, 0, 2), 0, 0.0))
+    def body(carry):
+        i, j, total, fuel = carry
+        return i + one, j - one, total + x[j], fuel + 1
+
+    return lax.while_loop(lambda c: (c[0] != c[1]) & (c[3] < 8), body, (one, stop, 0.0, 0))
 
 
 @case(X, i32(3, min=0, max=4))
@@ -125,7 +174,14 @@ def counters_that_wrap(x, start):
 def tables(x, v, i):
     table = jnp.asarray(np.array([2, 7, 1, 3], np.int32))
     rows = lax.scan(lambda c, r: (c, r + c), i, table)[1]
-    return table[i], v.at[i].set(100), v.at[i].add(5), lax.dynamic_update_slice(v, table[:2], (i,)), rows, x[0]
+    return (
+        table[i],
+        v.at[i].set(100),
+        v.at[i].add(5),
+        lax.dynamic_update_slice(v, table[:2], (i,)),
+        rows,
+        x[0],
+    )
 
 
 @case(X, i32())

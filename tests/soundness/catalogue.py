@@ -38,7 +38,11 @@ def _elementwise() -> Iterator[Entry]:
             for op in (lax.neg, lax.abs, lax.sign):
                 yield f"{op.__name__} {dtype}", op, _of(dtype, (4,))
         for exponent in (0, 2, 3, 5):
-            yield f"integer_pow {exponent} {dtype}", lambda v, e=exponent: lax.integer_pow(v, e), _of(dtype, ())
+            yield (
+                f"integer_pow {exponent} {dtype}",
+                lambda v, e=exponent: lax.integer_pow(v, e),
+                _of(dtype, ()),
+            )
         yield f"clamp {dtype}", lax.clamp, _of(dtype, (), (4,), ())
         yield f"clamp {dtype} each", lax.clamp, _of(dtype, (4,), (4,), (4,))
         yield f"select {dtype}", lax.select_n, (*_of("bool", (4,)), *_of(dtype, (4,), (4,)))
@@ -48,7 +52,11 @@ def _elementwise() -> Iterator[Entry]:
         yield f"{op.__name__} bool", op, _of("bool", (4,), (4,))
     yield "not bool", lax.bitwise_not, _of("bool", (4,))
     yield "select bool", lax.select_n, _of("bool", (4,), (4,), (4,))
-    yield "stop_gradient", lax.stop_gradient_p.bind if hasattr(lax, "stop_gradient_p") else jnp.copy, _of("int32", (4,))
+    yield (
+        "stop_gradient",
+        lax.stop_gradient_p.bind if hasattr(lax, "stop_gradient_p") else jnp.copy,
+        _of("int32", (4,)),
+    )
     yield "copy", lambda v: PRIMITIVES["copy_p"].bind(v), _of("int32", (4,))
     yield "name", lambda v: checkpoint_name(v, "a"), _of("int32", (4,))
     yield "add_any", lambda a, b: PRIMITIVES["add_jaxvals_p"].bind(a, b), _of("int32", (4,), (4,))
@@ -56,22 +64,70 @@ def _elementwise() -> Iterator[Entry]:
 
 
 def _floats() -> Iterator[Entry]:
-    for op in (lax.add, lax.sub, lax.mul, lax.div, lax.rem, lax.max, lax.min, lax.pow, lax.nextafter, lax.atan2):
+    for op in (
+        lax.add,
+        lax.sub,
+        lax.mul,
+        lax.div,
+        lax.rem,
+        lax.max,
+        lax.min,
+        lax.pow,
+        lax.nextafter,
+        lax.atan2,
+    ):
         yield f"{op.__name__} float32", op, _of("float32", (4,), (4,))
     for total in (PRIMITIVES["eq_to_p"], PRIMITIVES["le_to_p"], PRIMITIVES["lt_to_p"]):
         yield f"{total.name} float32", lambda a, b, t=total: t.bind(a, b), _of("float32", (4,), (4,))
     for op in (lax.lt, lax.le, lax.gt, lax.ge, lax.eq, lax.ne):
         yield f"{op.__name__} float32", op, _of("float32", (4,), (4,))
-    unary = [lax.neg, lax.abs, lax.sign, lax.floor, lax.ceil, lax.sqrt, lax.exp, lax.exp2, lax.tanh, lax.sin, lax.cos]
-    unary += [lax.logistic, lax.erf, lax.erfc, lax.is_finite, lax.square, lax.log, lax.log1p, lax.expm1, lax.rsqrt]
-    unary += [lax.cbrt, lax.tan, lax.sinh, lax.cosh, lax.asin, lax.acos, lax.atan, lax.asinh, lax.acosh, lax.atanh]
+    unary = [
+        lax.neg,
+        lax.abs,
+        lax.sign,
+        lax.floor,
+        lax.ceil,
+        lax.sqrt,
+        lax.exp,
+        lax.exp2,
+        lax.tanh,
+        lax.sin,
+        lax.cos,
+    ]
+    unary += [
+        lax.logistic,
+        lax.erf,
+        lax.erfc,
+        lax.is_finite,
+        lax.square,
+        lax.log,
+        lax.log1p,
+        lax.expm1,
+        lax.rsqrt,
+    ]
+    unary += [
+        lax.cbrt,
+        lax.tan,
+        lax.sinh,
+        lax.cosh,
+        lax.asin,
+        lax.acos,
+        lax.atan,
+        lax.asinh,
+        lax.acosh,
+        lax.atanh,
+    ]
     unary += [lax.erf_inv, lax.lgamma, lax.digamma, lax.bessel_i0e, lax.bessel_i1e]
     for op in unary:
         yield f"{op.__name__} float32", op, _of("float32", (4,))
     for method in (lax.RoundingMethod.AWAY_FROM_ZERO, lax.RoundingMethod.TO_NEAREST_EVEN):
         yield f"round {method.name}", lambda v, m=method: lax.round(v, m), _of("float32", (4,))
     for exponent in (-1, 0, 2, 3):
-        yield f"integer_pow {exponent} float32", lambda v, e=exponent: lax.integer_pow(v, e), _of("float32", (4,))
+        yield (
+            f"integer_pow {exponent} float32",
+            lambda v, e=exponent: lax.integer_pow(v, e),
+            _of("float32", (4,)),
+        )
     yield "reduce_precision", lambda v: lax.reduce_precision(v, 5, 10), _of("float32", (4,))
     yield "clamp float32", lax.clamp, _of("float32", (), (4,), ())
     for op in (lax.add, lax.mul, lax.div, lax.sub):
@@ -86,7 +142,12 @@ def _conversions() -> Iterator[Entry]:
             if source != target:
                 convert = functools.partial(lax.convert_element_type, new_dtype=np.dtype(target))
                 yield f"convert {source} to {target}", convert, _of(source, (4,))
-    for source, target in (("int32", "uint32"), ("uint32", "int32"), ("float32", "int32"), ("int32", "float32")):
+    for source, target in (
+        ("int32", "uint32"),
+        ("uint32", "int32"),
+        ("float32", "int32"),
+        ("int32", "float32"),
+    ):
         cast = functools.partial(lax.bitcast_convert_type, new_dtype=np.dtype(target))
         yield f"bitcast {source} to {target}", cast, _of(source, (4,))
     yield "bitcast int8 to uint8", lambda v: lax.bitcast_convert_type(v, np.uint8), _of("int8", (4,))
@@ -114,7 +175,12 @@ def _movement() -> Iterator[Entry]:
         yield f"stack {dtype}", lambda a, b: jnp.stack([a, b]), _of(dtype, (4,), (4,))
         yield f"unstack {dtype}", jnp.unstack, two
         yield f"tile {dtype}", lambda v: jnp.tile(v, (2, 1)), two
-        for widths in (((1, 2, 0), (0, 0, 0)), ((0, 0, 2), (1, 0, 1)), ((-1, 1, 0), (0, -1, 0)), ((-1, 0, 0), (0, 0, 0))):
+        for widths in (
+            ((1, 2, 0), (0, 0, 0)),
+            ((0, 0, 2), (1, 0, 1)),
+            ((-1, 1, 0), (0, -1, 0)),
+            ((-1, 0, 0), (0, 0, 0)),
+        ):
             yield f"pad {dtype} {widths}", lambda v, f, w=widths: lax.pad(v, f, w), _of(dtype, (4, 3), ())
         yield f"pad line {dtype}", lambda v, f: lax.pad(v, f, [(2, -1, 1)]), _of(dtype, (4,), ())
     for dtype in (*DTYPES, "float32"):
@@ -140,7 +206,11 @@ def _folds() -> Iterator[Entry]:
         yield f"argmax {dtype}", lambda v: lax.argmax(v, 0, np.int32), two
         yield f"sort {dtype}", lambda v: lax.sort(v, dimension=0), two
         yield f"top_k {dtype}", lambda v: lax.top_k(v, 2), two
-        yield f"sort payload {dtype}", lambda v, w: lax.sort((v, w), dimension=0, num_keys=1), _of(dtype, (4, 3), (4, 3))
+        yield (
+            f"sort payload {dtype}",
+            lambda v, w: lax.sort((v, w), dimension=0, num_keys=1),
+            _of(dtype, (4, 3), (4, 3)),
+        )
         yield f"dot {dtype}", lambda a, b: lax.dot(a, b), _of(dtype, (2, 3), (3, 2))
         yield f"reduce_sum empty {dtype}", lambda v: jnp.sum(v, dtype=v.dtype), _of(dtype, (0,))
         yield f"reduce_prod empty {dtype}", lambda v: jnp.prod(v, dtype=v.dtype), _of(dtype, (0,))
@@ -187,7 +257,11 @@ def _accesses() -> Iterator[Entry]:
                 lambda v, u, i, j: lax.dynamic_update_slice(v, u, (i, j), allow_negative_indices=False),
                 (*two, *_of(dtype, shape), *index, *index),
             )
-        for mode in lax.GatherScatterMode.CLIP, lax.GatherScatterMode.FILL_OR_DROP, lax.GatherScatterMode.PROMISE_IN_BOUNDS:
+        for mode in (
+            lax.GatherScatterMode.CLIP,
+            lax.GatherScatterMode.FILL_OR_DROP,
+            lax.GatherScatterMode.PROMISE_IN_BOUNDS,
+        ):
             for label, numbers, sizes, batch in _gathers():
                 yield (
                     f"gather {label} {dtype} {mode.name}",
@@ -208,7 +282,14 @@ def _accesses() -> Iterator[Entry]:
             )
             if dtype == "bool":
                 continue
-            family = [lax.scatter, lax.scatter_add, lax.scatter_sub, lax.scatter_mul, lax.scatter_min, lax.scatter_max]
+            family = [
+                lax.scatter,
+                lax.scatter_add,
+                lax.scatter_sub,
+                lax.scatter_mul,
+                lax.scatter_min,
+                lax.scatter_max,
+            ]
             for op in family:
                 rows = lax.ScatterDimensionNumbers((1,), (0,), (0,))
                 yield (

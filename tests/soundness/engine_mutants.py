@@ -89,7 +89,9 @@ def _sums_turned_around(right: Any) -> Any:
         a, b = self.pairwise(step, level)
         fact = summarised(fact)
         if self.integral(step) and self.fits(step, a.lo + b.lo, a.hi + b.hi):
-            self.narrow_operand(step, 0, refine._range(fact.lo - b.lo, max(fact.hi - b.hi, fact.lo - b.lo)), level)
+            self.narrow_operand(
+                step, 0, refine._range(fact.lo - b.lo, max(fact.hi - b.hi, fact.lo - b.lo)), level
+            )
 
     return wrong
 
@@ -197,11 +199,27 @@ ENGINE_MUTANTS = [
     EngineMutant("sums never wrap", f"{REFINE}:Refiner.fits", _constant(True)),
     EngineMutant("a sum's operand moves the wrong way", f"{REFINE}:Refiner._add", _sums_turned_around),
     EngineMutant("a difference is a sum", f"{REFINE}:Refiner._sub", lambda right: refine.Refiner._add),
-    EngineMutant("a false conjunction has false parts", f"{REFINE}:Refiner.connective", _connective_always_both),
+    EngineMutant(
+        "a false conjunction has false parts", f"{REFINE}:Refiner.connective", _connective_always_both
+    ),
     EngineMutant("max is min", f"{REFINE}:Refiner._max", lambda right: refine.Refiner._min),
-    EngineMutant("quotients are exact", f"{REFINE}:Refiner._div", lambda right: lambda self, step, fact, level: self.narrow_operand(
-        step, 0, Fact(summarised(fact).lo * 2, max(summarised(fact).hi * 2, summarised(fact).lo * 2)), level)),
-    EngineMutant("every position is where the condition holds", f"{REFINE}:Refiner.behind", lambda right: lambda self, step, level: level),
+    EngineMutant(
+        "quotients are exact",
+        f"{REFINE}:Refiner._div",
+        lambda right: (
+            lambda self, step, fact, level: self.narrow_operand(
+                step,
+                0,
+                Fact(summarised(fact).lo * 2, max(summarised(fact).hi * 2, summarised(fact).lo * 2)),
+                level,
+            )
+        ),
+    ),
+    EngineMutant(
+        "every position is where the condition holds",
+        f"{REFINE}:Refiner.behind",
+        lambda right: lambda self, step, level: level,
+    ),
     EngineMutant("not < says ≥ of a NaN too", f"{REFINE}:Refiner.backward", _nan_is_comparable),
     EngineMutant("the next branch's condition", f"{FORWARD}:Runner.inputs_of_branch", _next_branch),
     EngineMutant("branches join low only", f"{FORWARD}:join", lambda right: _one_sided_join),

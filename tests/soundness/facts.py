@@ -29,7 +29,35 @@ def random_fact(rng: random.Random, shape: tuple[int, ...], dtype: Any) -> Fact:
 
 def _edges(dtype: Any) -> list[int]:
     info = np.iinfo(dtype)
-    near = [0, 1, -1, 2, 3, 4, 5, 7, 8, 9, -2, -3, -4, -5, 15, 16, 31, 32, 33, 63, 64, 100, -100, 127, 128, 255, 256]
+    near = [
+        0,
+        1,
+        -1,
+        2,
+        3,
+        4,
+        5,
+        7,
+        8,
+        9,
+        -2,
+        -3,
+        -4,
+        -5,
+        15,
+        16,
+        31,
+        32,
+        33,
+        63,
+        64,
+        100,
+        -100,
+        127,
+        128,
+        255,
+        256,
+    ]
     far = [info.min, info.max, info.min + 1, info.max - 1, info.max // 2, info.min // 2, 1 << 16, -(1 << 16)]
     return [int(v) for v in (*near, *near, *far) if info.min <= v <= info.max]
 
@@ -100,7 +128,25 @@ def _kept_integers(rng: random.Random, shape: tuple[int, ...], dtype: Any) -> Fa
     return _kept_or_scalar(low, high)
 
 
-FLOATS = [0.0, 0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 0.1, 1e-3, 1e-30, 100.0, 127.0, 128.0, 255.5, 16777216.0, 1e9]
+FLOATS = [
+    0.0,
+    0.5,
+    1.0,
+    1.5,
+    2.0,
+    2.5,
+    3.0,
+    4.0,
+    0.1,
+    1e-3,
+    1e-30,
+    100.0,
+    127.0,
+    128.0,
+    255.5,
+    16777216.0,
+    1e9,
+]
 FLOATS += [2147483648.0, 4294967296.0, 3e38, math.inf]
 
 
@@ -150,7 +196,9 @@ def _whole(rng: random.Random, low: int, high: int, step: int, pick: str) -> int
     if pick == "high":
         return high
     stride = max(step, 1)
-    edges = [v for v in (0, -1, 1, low + stride, high - stride) if low <= v <= high and (v - low) % stride == 0]
+    edges = [
+        v for v in (0, -1, 1, low + stride, high - stride) if low <= v <= high and (v - low) % stride == 0
+    ]
     if edges and rng.random() < 0.5:
         return rng.choice(edges)
     return low + stride * rng.randint(0, (high - low) // stride)
@@ -164,6 +212,9 @@ def _real(rng: random.Random, low: float, high: float, nan: bool, pick: str) -> 
     if pick == "high":
         return high
     within = [v for v in (0.0, -0.0, *FLOATS, *(-f for f in FLOATS)) if low <= v <= high]
-    near = [float(np.nextafter(np.float32(low), np.float32(high))), float(np.nextafter(np.float32(high), np.float32(low)))]
+    near = [
+        float(np.nextafter(np.float32(low), np.float32(high))),
+        float(np.nextafter(np.float32(high), np.float32(low))),
+    ]
     normal = (v for v in near if low <= v <= high and abs(v) > 1e-37)
     return rng.choice([*within, *normal] or [low])

@@ -327,7 +327,11 @@ ARITHMETIC = [
         ("high one short", ("add int8", "add uint8"), HIGH_ONE_SHORT),
         ("low one short", ("add int8", "add int32"), LOW_ONE_SHORT),
         ("claims a stride", ("add int8",), ALWAYS_EVEN),
-        ("floats without rounding", ("add float32", "add bfloat16"), instead(_plain_float(lambda x, y: x + y))),
+        (
+            "floats without rounding",
+            ("add float32", "add bfloat16"),
+            instead(_plain_float(lambda x, y: x + y)),
+        ),
         ("inf - inf is a number", ("add float32",), NEVER_NAN),
     ),
     *_of(
@@ -339,8 +343,17 @@ ARITHMETIC = [
     *_of(
         "mul_p",
         ("forgets wraparound", ("mul int8", "mul int16"), saturating(lambda x, y: x * y)),
-        ("low times low, high times high", ("mul int8",), instead(lambda e, a, b: _clipped(
-            summarised(a).lo * summarised(b).lo, max(summarised(a).hi * summarised(b).hi, summarised(a).lo * summarised(b).lo), e))),
+        (
+            "low times low, high times high",
+            ("mul int8",),
+            instead(
+                lambda e, a, b: _clipped(
+                    summarised(a).lo * summarised(b).lo,
+                    max(summarised(a).hi * summarised(b).hi, summarised(a).lo * summarised(b).lo),
+                    e,
+                )
+            ),
+        ),
         ("0 times inf is a number", ("mul float32",), NEVER_NAN),
         ("high one short", ("mul int8",), HIGH_ONE_SHORT),
     ),
@@ -363,11 +376,18 @@ ARITHMETIC = [
     ),
     *_of(
         "abs_p",
-        ("forgets the least integer", ("abs int8", "abs int32"), instead(lambda e, a: _clipped(
-            0, max(abs(summarised(a).lo), abs(summarised(a).hi)), e))),
+        (
+            "forgets the least integer",
+            ("abs int8", "abs int32"),
+            instead(lambda e, a: _clipped(0, max(abs(summarised(a).lo), abs(summarised(a).hi)), e)),
+        ),
         ("forgets zero in between", ("abs int8",), instead(_absolute_of_ends)),
     ),
-    *_of("sign_p", ("high one short", ("sign int32",), HIGH_ONE_SHORT), ("low one short", ("sign int32",), LOW_ONE_SHORT)),
+    *_of(
+        "sign_p",
+        ("high one short", ("sign int32",), HIGH_ONE_SHORT),
+        ("low one short", ("sign int32",), LOW_ONE_SHORT),
+    ),
     *_of("square_p", ("forgets zero in between", ("square int8", "square int32"), instead(_power_of_ends))),
     *_of("integer_pow_p", ("forgets wraparound", ("integer_pow 3 int8",), saturating(lambda x, y: x**3))),
     *_of(
@@ -382,21 +402,59 @@ ARITHMETIC = [
         ("of the first only", ("min int32",), instead(_not_moved)),
         ("NaN loses", ("min float32",), NEVER_NAN),
     ),
-    *_of("clamp_p", ("trusts low ≤ high", ("clamp int32", "clamp int8 each"), instead(_union)), ("high one short", ("clamp int32",), HIGH_ONE_SHORT)),
-    *_of("not_p", ("is negation", ("bitwise_not int8",), saturating(lambda x, y: -x)), ("is the identity", ("not bool",), instead(_not_moved))),
-    *_of("and_p", ("of the ends", ("bitwise_and int8", "bitwise_and uint8"), instead(_and_of_ends)), ("is or", ("bitwise_and bool",), instead(_or_of_ends))),
+    *_of(
+        "clamp_p",
+        ("trusts low ≤ high", ("clamp int32", "clamp int8 each"), instead(_union)),
+        ("high one short", ("clamp int32",), HIGH_ONE_SHORT),
+    ),
+    *_of(
+        "not_p",
+        ("is negation", ("bitwise_not int8",), saturating(lambda x, y: -x)),
+        ("is the identity", ("not bool",), instead(_not_moved)),
+    ),
+    *_of(
+        "and_p",
+        ("of the ends", ("bitwise_and int8", "bitwise_and uint8"), instead(_and_of_ends)),
+        ("is or", ("bitwise_and bool",), instead(_or_of_ends)),
+    ),
     *_of("or_p", ("of the ends", ("bitwise_or int8", "bitwise_or uint8"), instead(_or_of_ends))),
     *_of("xor_p", ("of the ends", ("bitwise_xor int8",), instead(_xor_of_ends))),
-    *_of("shift_left_p", ("forgets wraparound", ("shift_left int8",), saturating(lambda x, y: x << max(min(y, 60), 0)))),
-    *_of("shift_right_logical_p", ("keeps the sign", ("shift_right_logical int32",), instead(_shift_is_arithmetic))),
+    *_of(
+        "shift_left_p",
+        ("forgets wraparound", ("shift_left int8",), saturating(lambda x, y: x << max(min(y, 60), 0))),
+    ),
+    *_of(
+        "shift_right_logical_p",
+        ("keeps the sign", ("shift_right_logical int32",), instead(_shift_is_arithmetic)),
+    ),
     *_of("shift_right_arithmetic_p", ("high one short", ("shift_right_arithmetic int32",), HIGH_ONE_SHORT)),
     *_of("population_count_p", ("high one short", ("population_count int8",), HIGH_ONE_SHORT)),
-    *_of("clz_p", ("high one short", ("clz int8", "clz uint32"), HIGH_ONE_SHORT), ("low one short", ("clz uint8",), LOW_ONE_SHORT)),
-    *_of("lt_p", ("is le", ("lt int32",), instead(lambda e, a, b: Fact(1, 1, 0) if np.all(a.hi <= b.lo) else Fact(0, 1))),
-         ("forgets NaN", ("lt float32",), with_operands(lambda a, b: (_never_nan(a), _never_nan(b))))),
-    *_of("ge_p", ("is gt when it fails", ("ge int32",), instead(lambda e, a, b: Fact(0, 0, 0) if np.all(a.hi <= b.lo) else Fact(0, 1)))),
+    *_of(
+        "clz_p",
+        ("high one short", ("clz int8", "clz uint32"), HIGH_ONE_SHORT),
+        ("low one short", ("clz uint8",), LOW_ONE_SHORT),
+    ),
+    *_of(
+        "lt_p",
+        (
+            "is le",
+            ("lt int32",),
+            instead(lambda e, a, b: Fact(1, 1, 0) if np.all(a.hi <= b.lo) else Fact(0, 1)),
+        ),
+        ("forgets NaN", ("lt float32",), with_operands(lambda a, b: (_never_nan(a), _never_nan(b)))),
+    ),
+    *_of(
+        "ge_p",
+        (
+            "is gt when it fails",
+            ("ge int32",),
+            instead(lambda e, a, b: Fact(0, 0, 0) if np.all(a.hi <= b.lo) else Fact(0, 1)),
+        ),
+    ),
     *_of("eq_p", ("equal ranges are equal values", ("eq int32",), instead(_always_equal_when_alike))),
-    *_of("ne_p", ("forgets NaN", ("ne float32",), with_operands(lambda a, b: (_never_nan(a), _never_nan(b))))),
+    *_of(
+        "ne_p", ("forgets NaN", ("ne float32",), with_operands(lambda a, b: (_never_nan(a), _never_nan(b))))
+    ),
     *_of("is_finite_p", ("forgets NaN", ("is_finite float32",), with_operands(lambda a: (_never_nan(a),)))),
     *_of("select_n_p", ("takes the first case", ("select int32", "select 3"), instead(_first_case))),
 ]
@@ -404,24 +462,77 @@ ARITHMETIC = [
 CONVERSIONS = [
     *_of(
         "convert_element_type_p",
-        ("forgets wraparound", ("convert int32 to int8", "convert int32 to uint8"), saturating(lambda x, y: x)),
+        (
+            "forgets wraparound",
+            ("convert int32 to int8", "convert int32 to uint8"),
+            saturating(lambda x, y: x),
+        ),
         ("NaN goes nowhere", ("convert float32 to int32", "convert float32 to int8"), _nan_is_no_number),
         ("rounds down", ("convert float32 to int32", "convert float32 to int8"), instead(_rounded)),
         ("wraps instead of saturating", ("convert float32 to int8",), instead(_float_to_int_wraps)),
-        ("integers are exact floats", ("convert int32 to bfloat16",), instead(lambda e, a: Fact(float(summarised(a).lo), float(summarised(a).hi)))),
+        (
+            "integers are exact floats",
+            ("convert int32 to bfloat16",),
+            instead(lambda e, a: Fact(float(summarised(a).lo), float(summarised(a).hi))),
+        ),
     ),
-    *_of("bitcast_convert_type_p", ("keeps the value", ("bitcast int32 to uint32", "bitcast uint32 to int32"), instead(_not_moved))),
+    *_of(
+        "bitcast_convert_type_p",
+        ("keeps the value", ("bitcast int32 to uint32", "bitcast uint32 to int32"), instead(_not_moved)),
+    ),
 ]
 
 FLOATS = [
-    *_of("div_p", ("floats without rounding", ("div float32", "div bfloat16"), instead(
-        lambda e, a, b: _plain_float(lambda x, y: x / y)(e, a, b) if 0 not in (summarised(b).lo, summarised(b).hi) and summarised(b).lo * summarised(b).hi > 0
-        else Fact(-math.inf, math.inf, 1, True)))),
+    *_of(
+        "div_p",
+        (
+            "floats without rounding",
+            ("div float32", "div bfloat16"),
+            instead(
+                lambda e, a, b: (
+                    _plain_float(lambda x, y: x / y)(e, a, b)
+                    if 0 not in (summarised(b).lo, summarised(b).hi)
+                    and summarised(b).lo * summarised(b).hi > 0
+                    else Fact(-math.inf, math.inf, 1, True)
+                )
+            ),
+        ),
+    ),
     *_of("floor_p", ("is the identity", ("floor float32",), instead(_not_moved))),
-    *_of("ceil_p", ("is floor", ("ceil float32",), instead(lambda e, a: Fact(
-        *(x if math.isinf(x) else float(math.floor(x)) for x in (summarised(a).lo, summarised(a).hi)), 1, a.nan)))),
-    *_of("round_p", ("is floor", ("round AWAY_FROM_ZERO", "round TO_NEAREST_EVEN"), instead(lambda e, a: Fact(
-        *(x if math.isinf(x) else float(math.floor(x)) for x in (summarised(a).lo, summarised(a).hi)), 1, a.nan)))),
+    *_of(
+        "ceil_p",
+        (
+            "is floor",
+            ("ceil float32",),
+            instead(
+                lambda e, a: Fact(
+                    *(
+                        x if math.isinf(x) else float(math.floor(x))
+                        for x in (summarised(a).lo, summarised(a).hi)
+                    ),
+                    1,
+                    a.nan,
+                )
+            ),
+        ),
+    ),
+    *_of(
+        "round_p",
+        (
+            "is floor",
+            ("round AWAY_FROM_ZERO", "round TO_NEAREST_EVEN"),
+            instead(
+                lambda e, a: Fact(
+                    *(
+                        x if math.isinf(x) else float(math.floor(x))
+                        for x in (summarised(a).lo, summarised(a).hi)
+                    ),
+                    1,
+                    a.nan,
+                )
+            ),
+        ),
+    ),
     *_of("sqrt_p", ("of a negative is a number", ("sqrt float32",), NEVER_NAN)),
     *_of("tanh_p", ("positive", ("tanh float32",), claim_of(lambda f: Fact(0.0, f.hi, 1, f.nan)))),
     *_of("logistic_p", ("centred", ("logistic float32",), claim_of(lambda f: Fact(0.25, 0.75, 1, f.nan)))),
@@ -433,13 +544,26 @@ MOVEMENT = [
     *_of("rev_p", ("does not turn", ("rev int32",), instead(_not_moved))),
     *_of("transpose_p", ("does not turn", ("transpose int32",), instead(_not_moved))),
     *_of("slice_p", ("starts one later", ("slice int32",), _starts_one_later)),
-    *_of("concatenate_p", ("first part only", ("concatenate int32", "concatenate rows int32"), instead(_first_part)), ("parts swapped", ("concatenate rows int32",), _parts_swapped)),
-    *_of("pad_p", ("forgets the filling", ("pad line int32", "pad int32 ((1, 2, 0), (0, 0, 0))"), instead(_join_as_first))),
+    *_of(
+        "concatenate_p",
+        ("first part only", ("concatenate int32", "concatenate rows int32"), instead(_first_part)),
+        ("parts swapped", ("concatenate rows int32",), _parts_swapped),
+    ),
+    *_of(
+        "pad_p",
+        (
+            "forgets the filling",
+            ("pad line int32", "pad int32 ((1, 2, 0), (0, 0, 0))"),
+            instead(_join_as_first),
+        ),
+    ),
     *_of("iota_p", ("one short", ("iota int32",), HIGH_ONE_SHORT)),
     *_of("reshape_p", ("is the identity", ("reshape int32",), instead(_not_moved))),
     *_of("broadcast_in_dim_p", ("is the identity", ("broadcast int32",), instead(_not_moved))),
     *_of("squeeze_p", ("is the identity", ("squeeze int32",), instead(_not_moved))),
-    *_of("split_p", ("parts swapped", ("split int32",), lambda right: lambda e, a: list(reversed(right(e, a))))),
+    *_of(
+        "split_p", ("parts swapped", ("split int32",), lambda right: lambda e, a: list(reversed(right(e, a))))
+    ),
     *_of("stack_p", ("first part only", ("stack int32",), instead(_first_part))),
 ]
 
@@ -447,38 +571,98 @@ FOLDS = [
     *_of(
         "reduce_sum_p",
         ("forgets the count", ("reduce_sum int32 (0,)",), instead(_sum_once)),
-        ("forgets wraparound", ("reduce_sum int8 (0, 1)",), instead(lambda e, a: _clipped(12 * summarised(a).lo, 12 * summarised(a).hi, e))),
+        (
+            "forgets wraparound",
+            ("reduce_sum int8 (0, 1)",),
+            instead(lambda e, a: _clipped(12 * summarised(a).lo, 12 * summarised(a).hi, e)),
+        ),
         ("high one short", ("reduce_sum int32 (0,)",), HIGH_ONE_SHORT),
     ),
     *_of("reduce_prod_p", ("forgets the count", ("reduce_prod int32 (0,)",), instead(_sum_once))),
-    *_of("reduce_max_p", ("is min of kept rows", ("reduce_max int32 (0,)",), instead(lambda e, a: Fact(summarised(a).lo, int(np.min(a.hi)))))),
+    *_of(
+        "reduce_max_p",
+        (
+            "is min of kept rows",
+            ("reduce_max int32 (0,)",),
+            instead(lambda e, a: Fact(summarised(a).lo, int(np.min(a.hi)))),
+        ),
+    ),
     *_of("reduce_min_p", ("low one short", ("reduce_min int32 (0,)",), LOW_ONE_SHORT)),
     *_of("reduce_and_p", ("as max", ("reduce_and int8 (0,)",), instead(_sum_once))),
     *_of("reduce_xor_p", ("as max", ("reduce_xor int8 (0,)",), instead(_sum_once))),
-    *_of("cumsum_p", ("forgets the count", ("cumsum int32 False",), instead(_sum_once)),
-         ("runs the other way", ("cumsum int8 True", "cumsum int32 True"), with_params(reverse=False))),
+    *_of(
+        "cumsum_p",
+        ("forgets the count", ("cumsum int32 False",), instead(_sum_once)),
+        ("runs the other way", ("cumsum int8 True", "cumsum int32 True"), with_params(reverse=False)),
+    ),
     *_of("cumprod_p", ("is the identity", ("cumprod int8 False",), instead(_sum_once))),
     *_of("cummax_p", ("elementwise", ("cummax int32 False",), instead(_not_moved))),
     *_of("argmax_p", ("one short", ("argmax int32",), instead(_positions_short))),
     *_of("sort_p", ("elementwise", ("sort int32", "sort payload int32"), instead(_elementwise_sorted))),
     *_of("top_k_p", ("one short", ("top_k int32",), HIGH_ONE_SHORT)),
-    *_of("dot_general_p", ("forgets the count", ("dot int32",), instead(lambda e, a, b: _clipped(
-        min(x * y for x in (summarised(a).lo, summarised(a).hi) for y in (summarised(b).lo, summarised(b).hi)),
-        max(x * y for x in (summarised(a).lo, summarised(a).hi) for y in (summarised(b).lo, summarised(b).hi)), e)))),
+    *_of(
+        "dot_general_p",
+        (
+            "forgets the count",
+            ("dot int32",),
+            instead(
+                lambda e, a, b: _clipped(
+                    min(
+                        x * y
+                        for x in (summarised(a).lo, summarised(a).hi)
+                        for y in (summarised(b).lo, summarised(b).hi)
+                    ),
+                    max(
+                        x * y
+                        for x in (summarised(a).lo, summarised(a).hi)
+                        for y in (summarised(b).lo, summarised(b).hi)
+                    ),
+                    e,
+                )
+            ),
+        ),
+    ),
     *_of("reduce_window_sum_p", ("forgets the count", ("reduce_window_sum (3,)",), instead(_sum_once))),
 ]
 
 ACCESSES = [
     *_of("dynamic_slice_p", ("reads at the lowest start", ("dynamic_slice int32 (1, 3)",), _row_of_start)),
-    *_of("dynamic_update_slice_p", ("forgets the update", ("dynamic_update_slice int32 (2, 2)",), instead(_operand_only)),
-         ("overwrites everything", ("dynamic_update_slice int32 (2, 2)",), instead(lambda e, a, u, *s: summarised(u)))),
-    *_of("gather_p", ("forgets the filling", ("gather line int32 FILL_OR_DROP", "gather rows uint8 FILL_OR_DROP"), instead(_operand_only)),
-         ("reads at the lowest start", ("gather rows int32 CLIP", "gather line int32 CLIP"), _row_of_start)),
-    *_of("scatter_p", ("forgets the updates", ("scatter int32 CLIP",), instead(_operand_only)),
-         ("overwrites everything", ("scatter int32 CLIP",), instead(lambda e, a, i, u: summarised(u)))),
-    *_of("scatter_add_p", ("adds once", ("scatter_add int32 CLIP", "scatter_add uint8 CLIP"), instead(_added_once))),
+    *_of(
+        "dynamic_update_slice_p",
+        ("forgets the update", ("dynamic_update_slice int32 (2, 2)",), instead(_operand_only)),
+        (
+            "overwrites everything",
+            ("dynamic_update_slice int32 (2, 2)",),
+            instead(lambda e, a, u, *s: summarised(u)),
+        ),
+    ),
+    *_of(
+        "gather_p",
+        (
+            "forgets the filling",
+            ("gather line int32 FILL_OR_DROP", "gather rows uint8 FILL_OR_DROP"),
+            instead(_operand_only),
+        ),
+        ("reads at the lowest start", ("gather rows int32 CLIP", "gather line int32 CLIP"), _row_of_start),
+    ),
+    *_of(
+        "scatter_p",
+        ("forgets the updates", ("scatter int32 CLIP",), instead(_operand_only)),
+        ("overwrites everything", ("scatter int32 CLIP",), instead(lambda e, a, i, u: summarised(u))),
+    ),
+    *_of(
+        "scatter_add_p",
+        ("adds once", ("scatter_add int32 CLIP", "scatter_add uint8 CLIP"), instead(_added_once)),
+    ),
     *_of("scatter_max_p", ("forgets the updates", ("scatter_max int32 CLIP",), instead(_operand_only))),
-    *_of("scatter_mul_p", ("multiplies once", ("scatter_mul int32 CLIP",), instead(lambda e, a, i, u: join(summarised(a), summarised(u))))),
+    *_of(
+        "scatter_mul_p",
+        (
+            "multiplies once",
+            ("scatter_mul int32 CLIP",),
+            instead(lambda e, a, i, u: join(summarised(a), summarised(u))),
+        ),
+    ),
 ]
 
 MUTANTS = [*ARITHMETIC, *CONVERSIONS, *FLOATS, *MOVEMENT, *FOLDS, *ACCESSES]

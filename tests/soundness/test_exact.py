@@ -18,7 +18,17 @@ from tests.soundness.catalogue import entries, equations
 from tests.soundness.facts import point_inside, random_fact
 
 # JAX compiles each of these once, so the dtypes and shapes that follow the same NumPy code are left out.
-ALIKE = ("int16", "float16", "uint8", "[4]", "uint32 to", "float32 CLIP", "float32 PROMISE", "bool CLIP", "bool PROMISE")
+ALIKE = (
+    "int16",
+    "float16",
+    "uint8",
+    "[4]",
+    "uint32 to",
+    "float32 CLIP",
+    "float32 PROMISE",
+    "bool CLIP",
+    "bool PROMISE",
+)
 ENTRIES = {e[0]: e for e in entries() if not any(part in e[0] for part in ALIKE)}
 if not os.environ.get("REDZONE_THOROUGH"):
     ENTRIES = dict(list(ENTRIES.items())[::4])
@@ -83,7 +93,10 @@ def seen(function, *args) -> dict[str, list]:
 def test_every_iteration_is_seen():
     values = seen(lambda n: lax.while_loop(lambda i: i < n, lambda i: i + 2, 0), np.int32(5))
     assert values["add"] == [2, 4, 6]
-    values = seen(lambda x: lax.scan(lambda c, v: (c + v, c * v), np.int32(0), x, reverse=True), np.arange(1, 4, dtype=np.int32))
+    values = seen(
+        lambda x: lax.scan(lambda c, v: (c + v, c * v), np.int32(0), x, reverse=True),
+        np.arange(1, 4, dtype=np.int32),
+    )
     assert values["add"] == [3, 5, 6]
     assert values["mul"] == [0, 6, 5]
 
@@ -102,7 +115,9 @@ def test_finished_lanes_keep_their_values():
     closed = jax.make_jaxpr(jax.vmap(lambda n: lax.while_loop(lambda i: i < n, lambda i: i + 1, 0)))(limits)
     (last,) = Interpreter(closed).run([limits], observer)
     assert last.tolist() == [0, 3, 1]
-    assert observer.values["add"] == [[1, 1, 1], [1, 2, 2], [1, 3, 2]], "finished lanes run, their results unused"
+    assert observer.values["add"] == [[1, 1, 1], [1, 2, 2], [1, 3, 2]], (
+        "finished lanes run, their results unused"
+    )
 
 
 def test_a_run_without_end_is_stopped():

@@ -50,6 +50,25 @@ def test_the_generator_reaches_every_structure():
             collect(make(seed).trace().jaxpr)
         except (TypeError, ValueError):
             continue
-    assert seen >= {"jit", "cond", "scan", "while", "gather", "scatter", "dynamic_slice", "dynamic_update_slice"}
-    assert seen >= {"scatter-add", "sort", "argmax", "cumsum", "clamp", "rem", "div", "convert_element_type", "select_n"}
+    assert seen >= {
+        "jit",
+        "cond",
+        "scan",
+        "while",
+        "gather",
+        "scatter",
+        "dynamic_slice",
+        "dynamic_update_slice",
+    }
+    assert seen >= {
+        "scatter-add",
+        "sort",
+        "argmax",
+        "cumsum",
+        "clamp",
+        "rem",
+        "div",
+        "convert_element_type",
+        "select_n",
+    }
     assert len(seen) > 70, sorted(seen)

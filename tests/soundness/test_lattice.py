@@ -13,7 +13,15 @@ from redzone.domains import Fact, constant, dtype_info, join, joined, leq, meet,
 from tests.fuzz.containment import why_outside
 from tests.soundness.facts import point_inside, random_fact
 
-TYPES = [((), "int32"), ((4,), "int32"), ((4, 3), "int32"), ((4,), "int8"), ((4,), "uint32"), ((4,), "float32"), ((), "bool")]
+TYPES = [
+    ((), "int32"),
+    ((4,), "int32"),
+    ((4, 3), "int32"),
+    ((4,), "int8"),
+    ((4,), "uint32"),
+    ((4,), "float32"),
+    ((), "bool"),
+]
 typed = st.sampled_from(TYPES)
 seeds = st.integers(0, 2**32)
 thorough = settings(max_examples=300, deadline=None, derandomize=True)

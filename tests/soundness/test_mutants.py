@@ -30,4 +30,9 @@ def test_every_rule_module_has_wrong_twins():
     from redzone.frontend import compat
 
     right = {m.primitive: RULES[compat.primitives()[m.primitive]].apply.__module__ for m in MUTANTS}
-    assert {name.rsplit(".", 1)[-1] for name in right.values()} >= {"arithmetic", "indexing", "reductions", "shapes"}
+    assert {name.rsplit(".", 1)[-1] for name in right.values()} >= {
+        "arithmetic",
+        "indexing",
+        "reductions",
+        "shapes",
+    }

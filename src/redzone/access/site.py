@@ -55,6 +55,8 @@ class Site:
     columns: tuple[Column, ...]
     count: Any
     """How many index tuples one execution uses."""
+    home: Any = None
+    """The jaxpr whose equation this is."""
     opaque: str = ""
     """Why the memory touched cannot be analysed, for foreign calls and kernels."""
 

@@ -66,7 +66,8 @@ def _scatter(eqn: Any, chain: tuple[Any, ...]) -> Site:
     numbers = eqn.params["dimension_numbers"]
     window = scatter_window(eqn)
     columns = tuple(
-        Column(d, 1, k, operand.shape[d] - window[d]) for k, d in enumerate(numbers.scatter_dims_to_operand_dims)
+        Column(d, 1, k, operand.shape[d] - window[d])
+        for k, d in enumerate(numbers.scatter_dims_to_operand_dims)
     )
     return Site(eqn, chain, "write", _mode(eqn, "drop"), operand, window, columns, _tuples(indices))
 
@@ -75,7 +76,7 @@ def _opaque(effect: str, why: str) -> Any:
     def build(eqn: Any, chain: tuple[Any, ...]) -> Site:
         avals = [v.aval for v in eqn.invars if hasattr(v.aval, "shape")] or [v.aval for v in eqn.outvars]
         buffer = avals[0] if avals else None
-        return Site(eqn, chain, effect, "opaque", buffer, (), (), 1, why)
+        return Site(eqn, chain, effect, "opaque", buffer, (), (), 1, opaque=why)
 
     return build
 
@@ -119,7 +120,9 @@ def _ref(effect: str, first: int) -> Any:
         indexers = jax.tree_util.tree_unflatten(eqn.params["tree"], places)
         columns: list[Column] = []
         if len(indexers) > 1 or any(not hasattr(x, "indices") for x in indexers):
-            return Site(eqn, chain, effect, "ref", buffer, (), (), 1, "a ref seen through a transformation")
+            return Site(
+                eqn, chain, effect, "ref", buffer, (), (), 1, opaque="a ref seen through a transformation"
+            )
         window = list(buffer.shape)
         count: Any = 1
         for indexer in indexers:
@@ -130,7 +133,9 @@ def _ref(effect: str, first: int) -> Any:
                     columns.append(Column(d, index.position, None, buffer.shape[d] - 1))
                     window[d] = 1
                 elif hasattr(index, "start"):
-                    window[d] = (index.size - 1) * index.stride + 1 if isinstance(index.stride, int) else index.size
+                    window[d] = (
+                        (index.size - 1) * index.stride + 1 if isinstance(index.stride, int) else index.size
+                    )
                     if isinstance(index.start, _Place):
                         columns.append(Column(d, index.start.position, None, buffer.shape[d] - window[d]))
         return Site(eqn, chain, effect, "ref", buffer, tuple(window), tuple(columns), count)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains.dtype import DtypeInfo, dtype_info
-from redzone.domains.symbolic import at_most, is_inconclusive
+from redzone.domains.symbolic import at_most, is_inconclusive, larger, smaller
 
 #: How many elements may be kept apart in one fact.
 KEEP = 1024
@@ -206,23 +206,12 @@ def join(a: Fact, b: Fact) -> Fact:
     except Exception as error:
         if not is_inconclusive(error):
             raise
-        lo, hi = _lower(a.lo, b.lo), _higher(a.hi, b.hi)
+        lo, hi = smaller(a.lo, b.lo), larger(a.hi, b.hi)
     nan = a.nan or b.nan
     if type(lo) is not int or type(hi) is not int:
         return Fact(lo, hi, 0 if isinstance(lo, float) and lo == hi and not nan else 1, nan)
     step = math.gcd(a.step, b.step, a.lo - b.lo) if a.step != 1 and b.step != 1 else 1
     return Fact(lo, hi, step, nan)
-
-
-def _lower(a: Any, b: Any) -> Any:
-    """The smaller of two bounds; raises where that depends on sizes."""
-    decided = at_most(a, b)
-    return (a if a <= b else b) if decided is None else (a if decided else b)
-
-
-def _higher(a: Any, b: Any) -> Any:
-    decided = at_most(a, b)
-    return (a if a >= b else b) if decided is None else (b if decided else a)
 
 
 def _alike(a: Fact, b: Fact) -> bool:

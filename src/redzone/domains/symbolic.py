@@ -61,3 +61,17 @@ def at_most(a: Any, b: Any) -> bool | None:
 def fits(lo: Any, hi: Any, low: Any, high: Any) -> bool:
     """Whether [lo, hi] lies inside [low, high] for every size."""
     return bool(at_most(low, lo)) and bool(at_most(hi, high))
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """The smaller of two bounds; raises JAX's own error where that depends on the sizes."""
+    if at_most(a, b):
+        return a
+    return b if at_most(b, a) else (a if a <= b else b)
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger of two bounds; raises JAX's own error where that depends on the sizes."""
+    if at_most(a, b):
+        return b
+    return a if at_most(b, a) else (a if a >= b else b)

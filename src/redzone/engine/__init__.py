@@ -12,7 +12,7 @@ from redzone.access.site import Site, stays_inside
 from redzone.domains import Fact
 from redzone.engine.forward import Context, Runner
 from redzone.engine.program import Program, Step
-from redzone.engine.slice import Inventory, Slicer
+from redzone.engine.slice import Inventory, Masks, Slicer
 from redzone.frontend.compat import open_jaxpr
 
 
@@ -49,7 +49,17 @@ def inventory_of(closed: Any) -> Inventory:
     return inventory
 
 
-def analyse(closed: Any, in_facts: Sequence[Fact], *, everything: bool = False, strict: bool = False) -> Analysis:
+def masked_runs(closed: Any, inventory: Inventory, in_facts: Sequence[Fact], masks: Masks) -> list[Context]:
+    """The runs of the program, made again with the conditions of these selects looked at."""
+    jaxpr, consts = open_jaxpr(closed)
+    program = Slicer(inventory, masks=masks).program(jaxpr, consts, ())
+    runner, _ = run_forward(program, in_facts, Counter())
+    return runner.masked
+
+
+def analyse(
+    closed: Any, in_facts: Sequence[Fact], *, everything: bool = False, strict: bool = False
+) -> Analysis:
     """Facts at every access of a closed jaxpr, given one fact per input.
 
     `everything` asks for every equation's facts, not only those that reach an access; `strict` lets

@@ -50,6 +50,8 @@ class Runner:
         self.strict = strict
         self.facts: dict[int, list[Fact]] = {}
         self.visits = 0
+        self.masked: list[Context] = []
+        """The runs in which the results of some accesses go through selects that were asked about."""
 
     def run(
         self,
@@ -103,8 +105,11 @@ class Runner:
                 self.call(env, step, context)
             else:
                 run_while(self, env, step, context)
-        if context is not None and program.watched:
-            self.watch(program, env)
+        if context is not None:
+            if program.watched:
+                self.watch(program, env)
+            if program.masks:
+                self.masked.append(context)
         return env
 
     def gave_up(self, step: Step, error: Exception) -> Any:
@@ -121,7 +126,9 @@ class Runner:
             if any(f is None for f in facts):
                 continue
             old = self.facts.get(id(eqn))
-            self.facts[id(eqn)] = facts if old is None else [join(a, b) for a, b in zip(old, facts, strict=True)]
+            self.facts[id(eqn)] = (
+                facts if old is None else [join(a, b) for a, b in zip(old, facts, strict=True)]
+            )
 
     # Selects
 
@@ -182,7 +189,9 @@ class Runner:
             if out >= 0:
                 env[out] = results[i] if results[i] is not None else top_of(step.eqn.outvars[i])
 
-    def inputs_of_branch(self, program: Program, env: list[Any], step: Step, k: int, last: int) -> list[Fact] | None:
+    def inputs_of_branch(
+        self, program: Program, env: list[Any], step: Step, k: int, last: int
+    ) -> list[Fact] | None:
         """What a branch's operands hold when it is taken; None where it never is."""
         if len(step.ins) == 1 or program.defs.get(step.ins[0]) is None:
             return [env[i] for i in step.ins]
@@ -217,7 +226,9 @@ def _chosen(which: Fact, first: Fact, second: Fact) -> Fact:
     except ValueError:
         return join(summarised(first), summarised(second))
     both = join(first, second)
-    if size > 4096 or any(type(f.lo) is not np.ndarray and type(f.lo) not in (int, float) for f in (first, second)):
+    if size > 4096 or any(
+        type(f.lo) is not np.ndarray and type(f.lo) not in (int, float) for f in (first, second)
+    ):
         return both
     if dtype_info(np.asarray(both.lo).dtype).kind == "x":
         return both
@@ -239,5 +250,3 @@ def column_facts(step: Step, env: list[Any]) -> list[Fact]:
         column_fact(column, fact, None if other < 0 else env[other])
         for column, fact, other in zip(site.columns, facts, step.extra, strict=True)
     ]
-
-

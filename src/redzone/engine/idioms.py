@@ -23,7 +23,9 @@ _JIT = primitives().get("jit_p", primitives().get("pjit_p"))
 _CONVERT = primitives()["convert_element_type_p"]
 
 
-def _fingerprint(jaxpr: Any, consts: tuple[Any, ...], operands: list[Any], counter: list[int]) -> tuple[list[Any], list[Any]]:
+def _fingerprint(
+    jaxpr: Any, consts: tuple[Any, ...], operands: list[Any], counter: list[int]
+) -> tuple[list[Any], list[Any]]:
     """The equations with variables numbered in order; nested jits inlined, no-op conversions skipped."""
     names: dict[Any, Any] = dict(zip(jaxpr.invars, operands, strict=True))
     if consts:

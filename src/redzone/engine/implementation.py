@@ -52,7 +52,11 @@ _seen: dict[Any, Any] = {}
 def implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     """The jaxpr and constants that a primitive's own implementation traces to, or None."""
     try:
-        key = (eqn.primitive, tuple(str(v.aval) for v in eqn.invars), str(sorted(eqn.params.items(), key=lambda p: p[0])))
+        key = (
+            eqn.primitive,
+            tuple(str(v.aval) for v in eqn.invars),
+            str(sorted(eqn.params.items(), key=lambda p: p[0])),
+        )
     except Exception:
         return None
     if key not in _seen:
@@ -78,7 +82,10 @@ def _trace(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     except Exception:
         return None
     jaxpr, consts = open_jaxpr(closed)
-    same = [v.aval.shape == o.aval.shape and v.aval.dtype == o.aval.dtype for v, o in zip(jaxpr.outvars, eqn.outvars, strict=False)]
+    same = [
+        v.aval.shape == o.aval.shape and v.aval.dtype == o.aval.dtype
+        for v, o in zip(jaxpr.outvars, eqn.outvars, strict=False)
+    ]
     if len(jaxpr.outvars) != len(eqn.outvars) or not all(same) or len(jaxpr.eqns) > LONGEST:
         return None
     if any(e.primitive is primitive for e in jaxpr.eqns):

@@ -17,7 +17,11 @@ LONGEST = 16
 
 _P = primitives()
 _ADD, _LT, _SELECT = _P["add_p"], _P["lt_p"], _P["select_n_p"]
-_BROADCAST, _CONCATENATE, _CONVERT = _P["broadcast_in_dim_p"], _P["concatenate_p"], _P["convert_element_type_p"]
+_BROADCAST, _CONCATENATE, _CONVERT = (
+    _P["broadcast_in_dim_p"],
+    _P["concatenate_p"],
+    _P["convert_element_type_p"],
+)
 FOLDED = (_ADD, _LT, _SELECT, _BROADCAST, _CONCATENATE, _CONVERT)
 
 

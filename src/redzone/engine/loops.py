@@ -13,7 +13,7 @@ import numpy as np
 
 from redzone.domains import DtypeInfo, Fact, dtype_info, join, leq, meet, settle, summarised, top, widen
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
-from redzone.engine.program import SIMPLE, LoopShape, Program, Step
+from redzone.engine.program import OBSERVE, SIMPLE, LoopShape, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
@@ -174,7 +174,10 @@ def run_scan(runner: Runner, env: list[Any], step: Step, context: Context | None
     avals = [v.aval for v in step.eqn.outvars[: shape.carry_count]]
 
     def feed(now: dict[int, Fact]) -> list[Fact]:
-        return [now.get(position - shape.consts, fact) for (position, _), fact in zip(body.inputs, inputs, strict=True)]
+        return [
+            now.get(position - shape.consts, fact)
+            for (position, _), fact in zip(body.inputs, inputs, strict=True)
+        ]
 
     outer, body.special = body.special, _special(body, shape, inits)
     try:
@@ -254,7 +257,9 @@ def _count(carries: _Carries, trips: int | None) -> dict[int, Fact]:
     return final
 
 
-def _rest(carries: _Carries, moving: list[int], run: Any, thresholds: tuple[int, ...], trips: int | None) -> Any:
+def _rest(
+    carries: _Carries, moving: list[int], run: Any, thresholds: tuple[int, ...], trips: int | None
+) -> Any:
     """Bring the moving carries to an inductive set of facts; returns the body's last environment."""
     env = run()
     if not moving:
@@ -310,7 +315,9 @@ def _bounded_growth(carries: _Carries, moving: list[int], env: Any, trips: int) 
             continue
         lo, hi = min(0, change[0]) * (trips - 1), max(0, change[1]) * (trips - 1)
         # The value after the last iteration must fit too: then no addition in any iteration wraps.
-        spill = _after(carries.first[i], min(0, change[0]) * trips, max(0, change[1]) * trips, carries.info[i], 1)
+        spill = _after(
+            carries.first[i], min(0, change[0]) * trips, max(0, change[1]) * trips, carries.info[i], 1
+        )
         bound = _after(carries.first[i], lo, hi, carries.info[i], 1)
         if spill is None or bound is None:
             continue
@@ -334,15 +341,25 @@ def run_while(runner: Runner, env: list[Any], step: Step, context: Context | Non
     asked = [env[s] for s in step.ins[count:]]
     inits = [env[s] for s in shape.inits]
     nt, nb = shape.cond_consts, shape.consts
-    key = ("while", tuple(f.key() for f in inputs), tuple(f.key() for f in asked), tuple(f.key() for f in inits))
+    key = (
+        "while",
+        tuple(f.key() for f in inputs),
+        tuple(f.key() for f in asked),
+        tuple(f.key() for f in inits),
+    )
     avals = [v.aval for v in step.eqn.outvars]
     batched = bool(test.jaxpr.outvars[0].aval.shape)
 
     def tested(now: dict[int, Fact], record: bool) -> list[Any]:
-        facts = [now.get(p - nt, fact) if p >= nt else fact for (p, _), fact in zip(test.inputs, asked, strict=True)]
+        facts = [
+            now.get(p - nt, fact) if p >= nt else fact
+            for (p, _), fact in zip(test.inputs, asked, strict=True)
+        ]
         return runner.run(test, facts, record, context, step, -1)
 
-    def when(now: dict[int, Fact], checked: list[Any], truth: int, lane: bool = False) -> dict[int, Fact] | None:
+    def when(
+        now: dict[int, Fact], checked: list[Any], truth: int, lane: bool = False
+    ) -> dict[int, Fact] | None:
         """The carries when the condition comes out so; None where it can't."""
         if batched and truth and not lane:
             return now if summarised(checked[test.outs[0]]).hi else None
@@ -358,7 +375,10 @@ def run_while(runner: Runner, env: list[Any], step: Step, context: Context | Non
         return held
 
     def feed(now: dict[int, Fact]) -> list[Fact]:
-        return [now.get(p - nb, fact) if p >= nb else fact for (p, _), fact in zip(body.inputs, inputs, strict=True)]
+        return [
+            now.get(p - nb, fact) if p >= nb else fact
+            for (p, _), fact in zip(body.inputs, inputs, strict=True)
+        ]
 
     outer, body.special = body.special, _special(body, shape, inits)
     try:
@@ -385,9 +405,11 @@ def _while(
         carries = _Carries(body, shape, inits, avals)
         enters = when(carries.now, tested(carries.now, False), 1) is not None
         if enters:
+            lane = batched and is_lanewise(body)
 
             def run() -> list[Any]:
-                held = when(carries.now, tested(carries.now, False), 1)
+                # What a lane that is done computes is thrown away: only running lanes make new carries.
+                held = when(carries.now, tested(carries.now, False), 1, lane=lane)
                 return runner.run(body, feed(held if held is not None else carries.now), False)
 
             thresholds = _near(given + inits, thresholds_of(body) + thresholds_of(test))
@@ -409,6 +431,24 @@ def _while(
     for i, out in enumerate(step.outs):
         if out >= 0:
             env[out] = left[i]
+
+
+def is_lanewise(body: Program) -> bool:
+    """Whether no lane of a batched body can see another's values, as far as it was asked for."""
+    known = body.memo.get("lanewise")
+    if known is None:
+        known = body.memo["lanewise"] = all(
+            step.kind == OBSERVE
+            or (
+                step.kind == SIMPLE
+                and step.rule is not None
+                and (
+                    step.rule.pointwise or step.eqn.primitive.name in ("select_n", "broadcast_in_dim", "iota")
+                )
+            )
+            for step in body.steps
+        )
+    return bool(known)
 
 
 def _trips(carries: _Carries, held: dict[int, Fact] | None) -> int | None:

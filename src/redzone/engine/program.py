@@ -38,7 +38,20 @@ class Step:
 class Program:
     """Steps in execution order over a flat list of slots."""
 
-    __slots__ = ("_consumers", "defs", "inputs", "jaxpr", "memo", "outs", "special", "steps", "template", "thresholds", "watched")
+    __slots__ = (
+        "_consumers",
+        "defs",
+        "inputs",
+        "jaxpr",
+        "masks",
+        "memo",
+        "outs",
+        "special",
+        "steps",
+        "template",
+        "thresholds",
+        "watched",
+    )
 
     def __init__(self, jaxpr: Any) -> None:
         self.jaxpr = jaxpr
@@ -52,6 +65,8 @@ class Program:
         self.defs: dict[int, Step] = {}
         self.thresholds: tuple[int, ...] = ()
         self.memo: dict[Any, Any] = {}
+        self.masks: list[tuple[int, int, int]] = []
+        """(identity of an access, slot of a select's condition, which case the access's result is)."""
         self.special: dict[Step, Any] | None = None
         """Steps computed in a better way than their rule, while something about the inputs is known."""
         self.watched: list[tuple[Any, list[int]]] = []

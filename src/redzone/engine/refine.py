@@ -42,12 +42,41 @@ def _table(**names: str) -> dict[Any, str]:
 
 
 _KIND = _table(
-    lt="lt", le="le", gt="gt", ge="ge", eq="eq", ne="ne",
-    add="add", sub="sub", mul="mul", neg="neg", div="div", max="max", min="min", clamp="clamp", sign="sign", abs="abs",
-    convert_element_type="convert", select_n="select", rem="rem",
-    broadcast_in_dim="move", reshape="move", squeeze="move", transpose="move", rev="move", slice="move",
-    reduce_and="every", reduce_or="some", reduce_max="most", reduce_min="least", copy="same", stop_gradient="same",
-    sharding_constraint="same", pvary="same", shift_right_arithmetic="shift", shift_right_logical="shift",
+    lt="lt",
+    le="le",
+    gt="gt",
+    ge="ge",
+    eq="eq",
+    ne="ne",
+    add="add",
+    sub="sub",
+    mul="mul",
+    neg="neg",
+    div="div",
+    max="max",
+    min="min",
+    clamp="clamp",
+    sign="sign",
+    abs="abs",
+    convert_element_type="convert",
+    select_n="select",
+    rem="rem",
+    broadcast_in_dim="move",
+    reshape="move",
+    squeeze="move",
+    transpose="move",
+    rev="move",
+    slice="move",
+    reduce_and="every",
+    reduce_or="some",
+    reduce_max="most",
+    reduce_min="least",
+    copy="same",
+    stop_gradient="same",
+    sharding_constraint="same",
+    pvary="same",
+    shift_right_arithmetic="shift",
+    shift_right_logical="shift",
 )
 _KIND.update({primitives()[n + "_p"]: n for n in ("and", "or", "not")})
 _FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
@@ -183,7 +212,16 @@ class Refiner:
         params = step.eqn.params
         signature = tuple(
             params.get(k)
-            for k in ("shape", "broadcast_dimensions", "new_sizes", "dimensions", "permutation", "start_indices", "limit_indices", "strides")
+            for k in (
+                "shape",
+                "broadcast_dimensions",
+                "new_sizes",
+                "dimensions",
+                "permutation",
+                "start_indices",
+                "limit_indices",
+                "strides",
+            )
         )
         return (*level, (step.eqn.primitive.name, step.eqn.invars[0].aval.shape, signature))
 
@@ -214,7 +252,8 @@ class Refiner:
     def whole(self, step: Step, fact: Fact, level: Any) -> bool:
         """A reduction over one element changes nothing."""
         if step.eqn.params["axes"] and any(
-            type(n) is not int or n != 1 for n in (step.eqn.invars[0].aval.shape[a] for a in step.eqn.params["axes"])
+            type(n) is not int or n != 1
+            for n in (step.eqn.invars[0].aval.shape[a] for a in step.eqn.params["axes"])
         ):
             return False
         if level is ALL or not step.eqn.params["axes"]:
@@ -393,7 +432,9 @@ class Refiner:
         if inner is None or len(step.ins) != 3:
             return
         possible = [
-            k for k in (0, 1) if meet(summarised(self.operand(step, k + 1, level)), summarised(fact)) is not None
+            k
+            for k in (0, 1)
+            if meet(summarised(self.operand(step, k + 1, level)), summarised(fact)) is not None
         ]
         if not possible:
             raise Infeasible
@@ -450,7 +491,9 @@ class Refiner:
             if level is ALL:
                 inner = ALL
             elif rule.pointwise or step.eqn.primitive.name == "select_n":
-                inner = self.level_of(step, position, level) if len(step.ins) == len(step.eqn.invars) else level
+                inner = (
+                    self.level_of(step, position, level) if len(step.ins) == len(step.eqn.invars) else level
+                )
             elif rule.moves and position == 0:
                 inner = self.behind(step, level)
             before = self.env[source]

@@ -115,6 +115,7 @@ class Inventory:
             if special == 1:
                 if id(eqn) not in self.sites:
                     site = self.sites[id(eqn)] = ACCESSES[eqn.primitive](eqn, chain)
+                    site.home = jaxpr
                     index = known_index(site, known)
                     if index is not None:
                         self.settled[id(eqn)] = index
@@ -153,11 +154,16 @@ class Frame:
         self.jaxpr: Any = None
 
 
+#: By identity of a select (or the call around it): (identity of the access, the condition, the case it fills).
+Masks = dict[int, list[tuple[int, Any, int]]]
+
+
 class Slicer:
     """Builds programs; one per check, sharing its work between callers of the same sub-program."""
 
-    def __init__(self, inventory: Inventory, everything: bool = False) -> None:
+    def __init__(self, inventory: Inventory, everything: bool = False, masks: Masks | None = None) -> None:
         self.inventory = inventory
+        self.masks = masks or {}
         self.everything = everything
         self.built: dict[Any, Program] = {}
         self.axes: dict[Any, Any] = {}
@@ -249,7 +255,11 @@ class _Build:
         value = atom.val
         if getattr(value, "shape", None) == () and type(value) not in (int, float):
             kind = value.dtype.kind
-            value = value.item() if kind in "biu" or value.dtype == np.float64 or value.dtype == np.float32 else value
+            value = (
+                value.item()
+                if kind in "biu" or value.dtype == np.float64 or value.dtype == np.float32
+                else value
+            )
         if type(value) in (int, bool, float):
             key = (type(value), value)
             found = self.literals.get(key) if value == value else None
@@ -271,9 +281,12 @@ class _Build:
     def reverse(self, jaxpr: Any, frame: Frame) -> None:
         slots, everything = frame.slots, self.slicer.everything
         frame.jaxpr = jaxpr
-        special_of, other = _SPECIAL.get, self.slicer.inventory.other
+        special_of, other, masks = _SPECIAL.get, self.slicer.inventory.other, self.slicer.masks
         for eqn in reversed(jaxpr.eqns):
             special = special_of(eqn.primitive)
+            if masks and id(eqn) in masks:
+                for site, atom, case in masks[id(eqn)]:
+                    self.program.masks.append((site, self.slot(frame, atom), case))
             if everything:
                 for v in eqn.outvars:
                     self.slot(frame, v)
@@ -364,7 +377,9 @@ class _Build:
         def position(_: Any, *__: Fact) -> Fact:
             return fact
 
-        self.emit(SIMPLE, eqn, (), [frame.slots.get(v, -1) for v in eqn.outvars]).rule = Rule(position, "none")
+        self.emit(SIMPLE, eqn, (), [frame.slots.get(v, -1) for v in eqn.outvars]).rule = Rule(
+            position, "none"
+        )
 
     def access(self, eqn: Any, frame: Frame) -> None:
         site = self.slicer.inventory.sites[id(eqn)]
@@ -385,14 +400,18 @@ class _Build:
             [self.slot(frame, eqn.invars[c.operand]) for c in site.columns],
             (),
         )
-        step.extra = [
-            -1 if c.also is None else self.slot(frame, eqn.invars[c.also]) for c in site.columns
-        ] if any(c.also is not None or c.repeat != 1 for c in site.columns) else None
+        step.extra = (
+            [-1 if c.also is None else self.slot(frame, eqn.invars[c.also]) for c in site.columns]
+            if any(c.also is not None or c.repeat != 1 for c in site.columns)
+            else None
+        )
         step.site = site
 
     def is_only_read(self, frame: Frame, ref: Any) -> bool:
         """Whether a ref made here or handed to this run_state is used for reading and nothing else."""
-        made = ref in frame.bindings or any(e.primitive is _NEW_REF_P and ref in e.outvars for e in frame.jaxpr.eqns)
+        made = ref in frame.bindings or any(
+            e.primitive is _NEW_REF_P and ref in e.outvars for e in frame.jaxpr.eqns
+        )
         uses = (e for e in frame.jaxpr.eqns if ref in [a for a in e.invars if type(a) is not Literal])
         return made and ref not in frame.jaxpr.outvars and all(e.primitive is _GET_P for e in uses)
 
@@ -463,7 +482,12 @@ class _Build:
             slot = frame.slots.get(outer)
             if slot is None:
                 continue
-            if type(v) is not Literal and v not in within.slots and v not in within.bindings and v not in within.consts:
+            if (
+                type(v) is not Literal
+                and v not in within.slots
+                and v not in within.bindings
+                and v not in within.consts
+            ):
                 within.slots[v] = slot
             else:
                 self.emit(SIMPLE, eqn, (self.slot(within, v),), (slot,)).rule = SAME
@@ -495,7 +519,10 @@ class _Build:
             if self.slicer.inventory.touches.get(id(inner)):
                 body = self.slicer.program(inner, consts, ())
                 step = self.emit(
-                    CALL, eqn, [self.unasked(inner.invars[i]) for i, _ in body.inputs], [-1] * len(inner.outvars)
+                    CALL,
+                    eqn,
+                    [self.unasked(inner.invars[i]) for i, _ in body.inputs],
+                    [-1] * len(inner.outvars),
                 )
                 step.bodies = (body,)
 

@@ -7,11 +7,14 @@ JAX 0.10 has a ClosedJaxpr; 0.11 merged it into Jaxpr, where `.jaxpr` is the thi
 from __future__ import annotations
 
 import functools
+import os
 from typing import Any
 
 import jax
 from jax._src import core as _core
 from jax._src import source_info_util as _source_info
+
+_PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 
 Literal: Any = _core.Literal
 Var: Any = _core.Var
@@ -55,7 +58,9 @@ def user_frames(source_info: Any) -> list[tuple[str, int, str]]:
     traceback = source_info.traceback
     if traceback is None:
         return []
-    return [(f.file_name, f.start_line, f.function_name) for f in _source_info.user_frames(traceback)]
+    return _up_to_us(
+        [(f.file_name, f.start_line, f.function_name) for f in _source_info.user_frames(traceback)]
+    )
 
 
 def all_frames(source_info: Any) -> list[tuple[str, int, str]]:
@@ -63,7 +68,15 @@ def all_frames(source_info: Any) -> list[tuple[str, int, str]]:
     traceback = source_info.traceback
     if traceback is None:
         return []
-    return [(f.file_name, f.line_num, f.function_name) for f in traceback.frames]
+    return _up_to_us([(f.file_name, f.line_num, f.function_name) for f in traceback.frames])
+
+
+def _up_to_us(frames: list[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
+    """The frames inside redzone's own call of the function; what is outside called redzone."""
+    for k, (file, _, _) in enumerate(frames):
+        if file.startswith(_PACKAGE):
+            return frames[:k]
+    return frames
 
 
 @functools.cache

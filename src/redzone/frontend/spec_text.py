@@ -93,5 +93,3 @@ def _limit(item: str, text: str) -> tuple[str, int | float]:
         except ValueError:
             continue
     raise CannotCheck(f"{key} in --arg {text!r} must be a number, not {number!r}")
-
-

@@ -34,21 +34,33 @@ class Spec:
     def __post_init__(self) -> None:
         shape = (self.shape,) if isinstance(self.shape, int) else tuple(self.shape)
         object.__setattr__(self, "shape", shape)
-        info = dtype_info(jax.dtypes.canonicalize_dtype(self.dtype) if not _extended(self.dtype) else self.dtype)
+        info = dtype_info(
+            jax.dtypes.canonicalize_dtype(self.dtype) if not _extended(self.dtype) else self.dtype
+        )
         for name in ("min", "max"):
             value = getattr(self, name)
             if value is None:
                 continue
             if info.kind == "x":
-                raise ValueError(f"Spec({self.dtype}) cannot have a {name}: its values are not ordered numbers")
+                raise ValueError(
+                    f"Spec({self.dtype}) cannot have a {name}: its values are not ordered numbers"
+                )
             array = np.asarray(value)
             if info.integral and array.dtype.kind not in "iub":
-                raise ValueError(f"Spec({np.dtype(self.dtype)}, {name}={value!r}): the bound of an integer must be an integer")
+                raise ValueError(
+                    f"Spec({np.dtype(self.dtype)}, {name}={value!r}): the bound of an integer must be an integer"
+                )
             try:
                 np.broadcast_shapes(array.shape, tuple(d if isinstance(d, int) else 1 for d in shape))
             except ValueError:
-                raise ValueError(f"Spec: {name} of shape {array.shape} does not broadcast to {shape}") from None
-        if self.min is not None and self.max is not None and np.any(np.asarray(self.min) > np.asarray(self.max)):
+                raise ValueError(
+                    f"Spec: {name} of shape {array.shape} does not broadcast to {shape}"
+                ) from None
+        if (
+            self.min is not None
+            and self.max is not None
+            and np.any(np.asarray(self.min) > np.asarray(self.max))
+        ):
             raise ValueError(f"Spec: min={self.min} is above max={self.max}; no value satisfies that")
 
 
@@ -138,7 +150,9 @@ def _is_leaf(x: Any) -> bool:
 
 
 def _is_array(x: Any) -> bool:
-    return isinstance(x, bool | int | float | complex | np.generic) or (hasattr(x, "shape") and hasattr(x, "dtype"))
+    return isinstance(x, bool | int | float | complex | np.generic) or (
+        hasattr(x, "shape") and hasattr(x, "dtype")
+    )
 
 
 def _argument_names(fn: Callable[..., Any], count: int) -> list[str]:
@@ -168,7 +182,9 @@ def trace(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
     def rebuild(values: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         filled = dict(held)
         filled.update(zip(dynamic, values, strict=True))
-        rebuilt_args, rebuilt_kwargs = jax.tree_util.tree_unflatten(tree, [filled[i] for i in range(len(leaves))])
+        rebuilt_args, rebuilt_kwargs = jax.tree_util.tree_unflatten(
+            tree, [filled[i] for i in range(len(leaves))]
+        )
         return rebuilt_args, rebuilt_kwargs
 
     def flat(*values: Any) -> Any:
@@ -189,7 +205,12 @@ def trace(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
     seconds = time.perf_counter() - started
     jaxpr, _ = open_jaxpr(closed)
     described = tuple(
-        Input(label, v.aval, getattr(leaf, "min", None) if _is_leaf(leaf) else None, leaf.max if _is_leaf(leaf) else None)
+        Input(
+            label,
+            v.aval,
+            getattr(leaf, "min", None) if _is_leaf(leaf) else None,
+            leaf.max if _is_leaf(leaf) else None,
+        )
         for (label, leaf), v in zip(inputs, jaxpr.invars, strict=True)
     )
     return Traced(shown, closed, described, seconds, fn, rebuild)
@@ -203,11 +224,23 @@ def _label(path: tuple[Any, ...], names: list[str]) -> str:
 
 
 _HINTS = (
-    ("TracerBoolConversionError", "an `if`, `while` or `and` depends on a traced value: use jax.lax.cond, jax.lax.while_loop or jnp.where"),
-    ("TracerIntegerConversionError", "a traced value is used where Python needs an int (a shape, a range, a list index): pass it as a plain argument of a closure or index with jnp"),
-    ("NonConcreteBooleanIndexError", "a boolean mask makes an array of unknown size: use jnp.where(mask, x, 0) or jnp.nonzero(mask, size=...)"),
+    (
+        "TracerBoolConversionError",
+        "an `if`, `while` or `and` depends on a traced value: use jax.lax.cond, jax.lax.while_loop or jnp.where",
+    ),
+    (
+        "TracerIntegerConversionError",
+        "a traced value is used where Python needs an int (a shape, a range, a list index): pass it as a plain argument of a closure or index with jnp",
+    ),
+    (
+        "NonConcreteBooleanIndexError",
+        "a boolean mask makes an array of unknown size: use jnp.where(mask, x, 0) or jnp.nonzero(mask, size=...)",
+    ),
     ("TracerArrayConversionError", "a NumPy function was called on a traced value: use jax.numpy"),
-    ("ConcretizationTypeError", "a concrete value is needed where only shapes are known: make that argument static (close over it) or pass size=..."),
+    (
+        "ConcretizationTypeError",
+        "a concrete value is needed where only shapes are known: make that argument static (close over it) or pass size=...",
+    ),
     ("UnexpectedTracerError", "a traced value leaked out of its function through a global or an attribute"),
 )
 

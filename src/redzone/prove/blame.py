@@ -12,13 +12,29 @@ from redzone.engine.program import COND, SCAN, SIMPLE, WHILE, Step
 from redzone.prove.needs import Lost
 from redzone.report.model import Access
 
-_GROWING = {"add", "sub", "mul", "neg", "cumsum", "reduce_sum", "shift_left", "dot_general", "integer_pow", "scatter-add", "abs"}
+_GROWING = {
+    "add",
+    "sub",
+    "mul",
+    "neg",
+    "cumsum",
+    "reduce_sum",
+    "shift_left",
+    "dot_general",
+    "integer_pow",
+    "scatter-add",
+    "abs",
+}
 
 
 def lost_at(access: Access, seen: list[Seen], lost: Lost | None) -> tuple[str, bool]:
     """A sentence naming the equation that lost the index, and whether an overflow did it."""
     outside = next((b for b in access.bounds if not _inside(b)), None)
-    text = f"the index of dimension {outside.dim} can be {outside.lo} to {outside.hi}, may be {outside.min} to {outside.max}" if outside else "the index could not be bounded"
+    text = (
+        f"the index of dimension {outside.dim} can be {outside.lo} to {outside.hi}, may be {outside.min} to {outside.max}"
+        if outside
+        else "the index could not be bounded"
+    )
     step, overflow = _culprit(seen)
     if step is None and lost is not None:
         step = lost.step
@@ -42,7 +58,11 @@ def _shown(step: Step) -> str:
     eqn = step.eqn
     out = eqn.outvars[0].aval if eqn.outvars else None
     kind = {COND: "a branch", SCAN: "a scan", WHILE: "a while loop"}.get(step.kind)
-    return f"{kind} ({eqn.primitive.name})" if kind else f"{eqn.primitive.name} → {getattr(out, 'str_short', lambda: out)()}"
+    return (
+        f"{kind} ({eqn.primitive.name})"
+        if kind
+        else f"{eqn.primitive.name} → {getattr(out, 'str_short', lambda: out)()}"
+    )
 
 
 def _culprit(seen: list[Seen]) -> tuple[Step | None, bool]:

@@ -31,14 +31,47 @@ def is_exact_here(eqn: Any) -> bool:
     name = eqn.primitive.name
     for v in (*eqn.invars, *eqn.outvars):
         info = dtype_info(getattr(v.aval, "dtype", None))
-        if info.kind == "x" or (info.kind == "f" and name not in _MOVING and (name not in _IEEE or info.bits < 32)):
+        if info.kind == "x" or (
+            info.kind == "f" and name not in _MOVING and (name not in _IEEE or info.bits < 32)
+        ):
             return False
     return True
 
 
-_MOVING = frozenset({"broadcast_in_dim", "squeeze", "reshape", "transpose", "concatenate", "slice", "select_n", "copy", "stop_gradient"})
+_MOVING = frozenset(
+    {
+        "broadcast_in_dim",
+        "squeeze",
+        "reshape",
+        "transpose",
+        "concatenate",
+        "slice",
+        "select_n",
+        "copy",
+        "stop_gradient",
+    }
+)
 _IEEE = frozenset(
-    {"add", "sub", "mul", "neg", "max", "min", "floor", "ceil", "eq", "ne", "lt", "le", "gt", "ge", "convert_element_type", "clamp"}
+    {
+        "add",
+        "sub",
+        "mul",
+        "neg",
+        "max",
+        "min",
+        "floor",
+        "ceil",
+        "eq",
+        "ne",
+        "lt",
+        "le",
+        "gt",
+        "ge",
+        "convert_element_type",
+        "clamp",
+        "argmax",
+        "argmin",
+    }
 )
 
 
@@ -56,10 +89,26 @@ def _simple(name: str, function: Callable[..., Any]) -> None:
 
 
 for _name, _function in {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "max": np.maximum, "min": np.minimum, "neg": np.negative,
-    "sign": np.sign, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-    "floor": np.floor, "ceil": np.ceil, "copy": lambda x: x, "stop_gradient": lambda x: x,
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "neg": np.negative,
+    "sign": np.sign,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "floor": np.floor,
+    "ceil": np.ceil,
+    "copy": lambda x: x,
+    "stop_gradient": lambda x: x,
 }.items():
     _simple(_name, _function)
 
@@ -75,7 +124,9 @@ def _div(eqn: Any, a: Any, b: Any) -> Any:
     wide_a, wide_b = a.astype(object), b.astype(object)
     zero = b == 0
     safe = np.where(zero, 1, wide_b)
-    quotient = np.where((wide_a < 0) != (safe < 0), -(np.abs(wide_a) // np.abs(safe)), np.abs(wide_a) // np.abs(safe))
+    quotient = np.where(
+        (wide_a < 0) != (safe < 0), -(np.abs(wide_a) // np.abs(safe)), np.abs(wide_a) // np.abs(safe)
+    )
     return _wrapped(np.where(zero, -1, quotient), a.dtype)
 
 
@@ -158,9 +209,32 @@ def _concatenate(eqn: Any, *parts: Any) -> Any:
 def _slice(eqn: Any, x: Any) -> Any:
     p = eqn.params
     strides = p["strides"] or (1,) * x.ndim
-    return x[tuple(slice(a, b, s) for a, b, s in zip(p["start_indices"], p["limit_indices"], strides, strict=True))]
+    return x[
+        tuple(slice(a, b, s) for a, b, s in zip(p["start_indices"], p["limit_indices"], strides, strict=True))
+    ]
+
+
+@_exact("argmax")
+def _argmax(eqn: Any, x: Any) -> Any:
+    return np.argmax(x, axis=eqn.params["axes"][0])
+
+
+@_exact("argmin")
+def _argmin(eqn: Any, x: Any) -> Any:
+    return np.argmin(x, axis=eqn.params["axes"][0])
+
+
+@_exact("cumsum")
+def _cumsum(eqn: Any, x: Any) -> Any:
+    axis = eqn.params["axis"]
+    backward = (lambda y: np.flip(y, axis)) if eqn.params["reverse"] else (lambda y: y)
+    return backward(np.cumsum(backward(x), axis=axis, dtype=x.dtype))
 
 
 @_exact("reduce_and")
 def _every(eqn: Any, x: Any) -> Any:
-    return np.logical_and.reduce(x, axis=tuple(eqn.params["axes"])) if x.dtype == np.bool_ else np.bitwise_and.reduce(x, axis=tuple(eqn.params["axes"]))
+    return (
+        np.logical_and.reduce(x, axis=tuple(eqn.params["axes"]))
+        if x.dtype == np.bool_
+        else np.bitwise_and.reduce(x, axis=tuple(eqn.params["axes"]))
+    )

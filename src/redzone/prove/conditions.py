@@ -30,9 +30,7 @@ class Proposal:
     """Whether a negative index may count from the end under it."""
 
     def key(self) -> Any:
-        return tuple(
-            (leaf, _hashable(n.lo), _hashable(n.hi)) for leaf, n in sorted(self.needs.items())
-        )
+        return tuple((leaf, _hashable(n.lo), _hashable(n.hi)) for leaf, n in sorted(self.needs.items()))
 
 
 Reruns = dict[tuple[int, int, int], tuple[Context, Context | None]]
@@ -166,7 +164,12 @@ def restricted(program: Program, sites: set[int]) -> Program:
     part = Program(program.jaxpr)
     part.steps = kept[::-1]
     part._consumers = program.consumers()
-    part.template, part.inputs, part.outs, part.defs = program.template, program.inputs, program.outs, program.defs
+    part.template, part.inputs, part.outs, part.defs = (
+        program.template,
+        program.inputs,
+        program.outs,
+        program.defs,
+    )
     return part
 
 

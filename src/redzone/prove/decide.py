@@ -18,6 +18,7 @@ from redzone.prove.blame import lost_at
 from redzone.prove.conditions import Proposal, Reruns, as_conditions, narrowed, propose, proves
 from redzone.prove.declared import declared_by
 from redzone.prove.dependence import depends_on_inputs
+from redzone.prove.masks import masked_sites
 from redzone.prove.pattern import pattern_of
 from redzone.prove.replay import Purse
 from redzone.prove.witness import find_witness
@@ -57,8 +58,12 @@ class Deciding:
             if result[key].verdict is Verdict.UNKNOWN and not site.opaque:
                 open_sites.append((site, seen))
         started = time.perf_counter()
+        self.masked(result, open_sites)
         reruns: Reruns = {}
-        proposals = {id(site.eqn): propose(seen, reruns, result[id(site.eqn)].fix != "wraps") for site, seen in open_sites}
+        proposals = {
+            id(site.eqn): propose(seen, reruns, result[id(site.eqn)].fix != "wraps")
+            for site, seen in open_sites
+        }
         proved = self.validated(proposals)
         # Where counting from the end and from the start leaves a hole between them, ask for the plain range.
         again = {
@@ -86,6 +91,16 @@ class Deciding:
         access._pattern = lambda: pattern_of(site, [([scalar(n) for n in index], None, None)])
         return access
 
+    def masked(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
+        """Settle the reads whose results are thrown away whenever they are outside."""
+        found = masked_sites(self.analysis, self.traced.jaxpr, self.facts, [site for site, _ in open_sites])
+        for key in found:
+            access = result[key]
+            access.verdict, access.decided_by = Verdict.MASKED, "select"
+            access.message = "may leave the array, but then every use of what was read is a select that picks the other side"
+        if found:
+            open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in found]
+
     def split_lanes(self) -> None:
         """Set aside what holds only for the running lanes of batched loops."""
         self.lanes: dict[int, list[Seen]] = {}
@@ -112,7 +127,9 @@ class Deciding:
             access.message = "leaves the array only in lanes of a batched loop that are done, whose results are thrown away"
             return access
         why = declared_by(site)
-        if why and not (site.effect == "write" and site.mode == "drop" and _may_wrap(seen) and "documented" not in why):
+        if why and not (
+            site.effect == "write" and site.mode == "drop" and _may_wrap(seen) and "documented" not in why
+        ):
             verdict = Verdict.DECLARED
             access = self.access(site, seen, verdict, "", why)
             access.message = f"may leave the array, and the program says what happens then: {why}"

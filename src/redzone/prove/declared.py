@@ -26,10 +26,37 @@ _CLIP = re.compile(r"""\bmode\s*=\s*(["']clip["']|\S*\bCLIP\b)""")
 #: Routines whose documentation says that what falls outside is dropped, clipped or filled.
 ROUTINES = frozenset(
     {
-        "segment_sum", "segment_prod", "segment_min", "segment_max", "_scatter_update_segments", "_segment_update",
-        "nonzero", "flatnonzero", "argwhere", "bincount", "unique", "unique_values", "unique_counts", "unique_inverse",
-        "unique_all", "_unique", "repeat", "insert", "histogram", "histogram2d", "histogramdd", "setdiff1d", "intersect1d",
-        "union1d", "setxor1d", "searchsorted", "digitize", "delete", "where", "extract", "compress",
+        "segment_sum",
+        "segment_prod",
+        "segment_min",
+        "segment_max",
+        "_scatter_update_segments",
+        "_segment_update",
+        "nonzero",
+        "flatnonzero",
+        "argwhere",
+        "bincount",
+        "unique",
+        "unique_values",
+        "unique_counts",
+        "unique_inverse",
+        "unique_all",
+        "_unique",
+        "repeat",
+        "insert",
+        "histogram",
+        "histogram2d",
+        "histogramdd",
+        "setdiff1d",
+        "intersect1d",
+        "union1d",
+        "setxor1d",
+        "searchsorted",
+        "digitize",
+        "delete",
+        "where",
+        "extract",
+        "compress",
     }
 )
 
@@ -52,7 +79,12 @@ def _routine(site: Site) -> str:
     own = True
     for eqn in (site.eqn, *site.chain):
         frames = compat.all_frames(eqn.source_info)
-        if own and eqn is not site.eqn and eqn.params.get("name") in ROUTINES and not _written_by_user(site.eqn):
+        if (
+            own
+            and eqn is not site.eqn
+            and eqn.params.get("name") in ROUTINES
+            and not _written_by_user(site.eqn)
+        ):
             return str(eqn.params["name"])
         high = type(eqn.params.get("_prim")).__name__.lower()
         if high in ROUTINES:

@@ -99,16 +99,50 @@ _P = primitives()
 _NAMES = {
     _P[f"{name}_p"]: kind
     for name, kind in {
-        "add": "add", "sub": "sub", "neg": "neg", "mul": "mul", "div": "div", "rem": "rem", "max": "max", "min": "min",
-        "clamp": "clamp", "convert_element_type": "convert", "select_n": "select", "and": "mask",
-        "shift_right_arithmetic": "shift", "shift_right_logical": "shift",
-        "broadcast_in_dim": "broadcast", "reshape": "reshape", "squeeze": "squeeze", "transpose": "transpose",
-        "rev": "rev", "slice": "slice", "concatenate": "concatenate", "pad": "pad",
-        "gather": "content", "dynamic_slice": "content", "dynamic_update_slice": "update", "scatter": "scatter",
-        "sort": "sorted", "reduce_max": "content", "reduce_min": "content", "cummax": "content", "cummin": "content",
-        "copy": "same", "stop_gradient": "same", "sharding_constraint": "same", "pvary": "same", "floor": "floor",
-        "all_gather": "content", "all_to_all": "content", "pmax": "content", "pmin": "content",
-        "stack": "all", "tile": "content", "split": "content", "unstack": "content",
+        "add": "add",
+        "sub": "sub",
+        "neg": "neg",
+        "mul": "mul",
+        "div": "div",
+        "rem": "rem",
+        "max": "max",
+        "min": "min",
+        "clamp": "clamp",
+        "convert_element_type": "convert",
+        "select_n": "select",
+        "and": "mask",
+        "shift_right_arithmetic": "shift",
+        "shift_right_logical": "shift",
+        "broadcast_in_dim": "broadcast",
+        "reshape": "reshape",
+        "squeeze": "squeeze",
+        "transpose": "transpose",
+        "rev": "rev",
+        "slice": "slice",
+        "concatenate": "concatenate",
+        "pad": "pad",
+        "gather": "content",
+        "dynamic_slice": "content",
+        "dynamic_update_slice": "update",
+        "scatter": "scatter",
+        "sort": "sorted",
+        "reduce_max": "content",
+        "reduce_min": "content",
+        "cummax": "content",
+        "cummin": "content",
+        "copy": "same",
+        "stop_gradient": "same",
+        "sharding_constraint": "same",
+        "pvary": "same",
+        "floor": "floor",
+        "all_gather": "content",
+        "all_to_all": "content",
+        "pmax": "content",
+        "pmin": "content",
+        "stack": "all",
+        "tile": "content",
+        "split": "content",
+        "unstack": "content",
     }.items()
     if f"{name}_p" in _P
 }
@@ -196,7 +230,9 @@ class Walk:
             if by is not None and type(shape.length) is int:
                 # A counter: what it reaches from its first value is known.
                 low, high = min(0, by * (shape.length - 1)), max(0, by * (shape.length - 1))
-                self.reach(parent, via.ins[place], Need(_shift(need.lo, -low), _shift(need.hi, -high)), None, -1)
+                self.reach(
+                    parent, via.ins[place], Need(_shift(need.lo, -low), _shift(need.hi, -high)), None, -1
+                )
                 return
             self.carried(context, parent, via, place, i, need)
 
@@ -204,7 +240,9 @@ class Walk:
         self, context: Context, parent: Context, via: Step, place: int, position: int, slot: int, need: Need
     ) -> None:
         shape = via.extra
-        consts, offset = (shape.cond_consts, len(via.bodies[0].inputs)) if context.branch == -1 else (shape.consts, 0)
+        consts, offset = (
+            (shape.cond_consts, len(via.bodies[0].inputs)) if context.branch == -1 else (shape.consts, 0)
+        )
         if position < consts:
             self.reach(parent, via.ins[offset + place], need, None, -1)
             return
@@ -323,7 +361,11 @@ def _pivot(context: Context, step: Step) -> int | None:
     test = context.program.defs.get(step.ins[0])
     while test is not None and test.rule is SAME:
         test = context.program.defs.get(test.ins[0])
-    if test is None or test.kind != SIMPLE or test.eqn.primitive.name not in ("lt", "le", "gt", "ge", "eq", "ne"):
+    if (
+        test is None
+        or test.kind != SIMPLE
+        or test.eqn.primitive.name not in ("lt", "le", "gt", "ge", "eq", "ne")
+    ):
         return None
     sides = [s for s in test.ins if context.env[s] is not None and context.env[s].step != 0]
     return sides[0] if len(sides) == 1 else None
@@ -479,8 +521,16 @@ def _convert(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) ->
         return
     if source.kind == "f" and target.integral:
         need = need.uniform()
-        lo = float(need.lo) if need.lo > 0 else float(np.nextafter(np.float32(need.lo - 1), np.float32(np.inf)))
-        hi = float(np.nextafter(np.float32(need.hi + 1), np.float32(-np.inf))) if need.hi >= 0 else float(need.hi)
+        lo = (
+            float(need.lo)
+            if need.lo > 0
+            else float(np.nextafter(np.float32(need.lo - 1), np.float32(np.inf)))
+        )
+        hi = (
+            float(np.nextafter(np.float32(need.hi + 1), np.float32(-np.inf)))
+            if need.hi >= 0
+            else float(need.hi)
+        )
         ask(0, lo, hi)
         return
     raise Lost(step)
@@ -492,12 +542,28 @@ def _same(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> No
 
 def _floor(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
     need = need.uniform()
-    ask(0, float(np.ceil(need.lo)), float(np.nextafter(np.float32(np.floor(need.hi) + 1), np.float32(-np.inf))))
+    ask(
+        0,
+        float(np.ceil(need.lo)),
+        float(np.nextafter(np.float32(np.floor(need.hi) + 1), np.float32(-np.inf))),
+    )
 
 
 _BACK = {
-    "add": _add, "sub": _sub, "neg": _neg, "mul": _mul, "div": _div, "rem": _rem, "mask": _mask, "shift": _shift_right,
-    "max": _max_of, "min": _min_of, "clamp": _clamp, "convert": _convert, "same": _same, "floor": _floor,
+    "add": _add,
+    "sub": _sub,
+    "neg": _neg,
+    "mul": _mul,
+    "div": _div,
+    "rem": _rem,
+    "mask": _mask,
+    "shift": _shift_right,
+    "max": _max_of,
+    "min": _min_of,
+    "clamp": _clamp,
+    "convert": _convert,
+    "same": _same,
+    "floor": _floor,
 }
 
 
@@ -577,8 +643,14 @@ def _slice(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
     p, shape = step.eqn.params, step.eqn.invars[0].aval.shape
     strides = p["strides"] or (1,) * len(shape)
     need = _pieces(need, step.eqn.outvars[0].aval.shape)
-    cut = [d for d, n in enumerate(shape) if (p["start_indices"][d], p["limit_indices"][d], strides[d]) != (0, n, 1)]
-    full = [shape[d] if d in cut else (need.lo.shape[d] if np.ndim(need.lo) else 1) for d in range(len(shape))]
+    cut = [
+        d
+        for d, n in enumerate(shape)
+        if (p["start_indices"][d], p["limit_indices"][d], strides[d]) != (0, n, 1)
+    ]
+    full = [
+        shape[d] if d in cut else (need.lo.shape[d] if np.ndim(need.lo) else 1) for d in range(len(shape))
+    ]
     if any(type(n) is not int for n in full) or int(np.prod(full)) > APART:
         return [(0, need.uniform())]
     window = tuple(
@@ -631,7 +703,17 @@ def _sorted(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
 
 
 _MOVES = {
-    "broadcast": _broadcast, "reshape": _reshape, "squeeze": _squeeze, "transpose": _transpose, "rev": _rev,
-    "slice": _slice, "concatenate": _concatenate, "pad": _pad, "content": _content, "update": _update,
-    "scatter": _scatter, "sorted": _sorted, "all": _all,
+    "broadcast": _broadcast,
+    "reshape": _reshape,
+    "squeeze": _squeeze,
+    "transpose": _transpose,
+    "rev": _rev,
+    "slice": _slice,
+    "concatenate": _concatenate,
+    "pad": _pad,
+    "content": _content,
+    "update": _update,
+    "scatter": _scatter,
+    "sorted": _sorted,
+    "all": _all,
 }

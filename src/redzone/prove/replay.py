@@ -88,13 +88,17 @@ class Replay:
                     steps.append((eqn, mine))
                     wanted.update(v for v in self.operands(eqn, mine) if type(v) is not Literal)
             steps.reverse()
-            found = self.plans[key] = Plan(steps, frozenset(i for i, v in enumerate(jaxpr.invars) if v in wanted))
+            found = self.plans[key] = Plan(
+                steps, frozenset(i for i, v in enumerate(jaxpr.invars) if v in wanted)
+            )
         return found
 
     def operands(self, eqn: Any, outs: frozenset[int]) -> list[Any]:
         """The operands an equation needs to yield these results and reach the access."""
         if id(eqn) == self.target and not outs:
-            positions = {c.operand for c in self.site.columns} | {c.also for c in self.site.columns if c.also is not None}
+            positions = {c.operand for c in self.site.columns} | {
+                c.also for c in self.site.columns if c.also is not None
+            }
             return [eqn.invars[i] for i in sorted(positions)]
         if eqn.primitive is SCAN_P and self.inside(eqn):
             nc, _ = scan_counts(eqn.params)
@@ -108,7 +112,10 @@ class Replay:
             kept = {*range(nt), *(nt + i for i in body if i < nb), *(nt + nb + i for i in carries)}
             return [eqn.invars[i] for i in sorted(kept)]
         if eqn.primitive in CALLS and eqn.primitive is not SHARD_MAP_P:
-            return [eqn.invars[i] for i in sorted(self.plan(open_jaxpr(eqn.params[CALLS[eqn.primitive]])[0], outs).inputs)]
+            return [
+                eqn.invars[i]
+                for i in sorted(self.plan(open_jaxpr(eqn.params[CALLS[eqn.primitive]])[0], outs).inputs)
+            ]
         return list(eqn.invars)
 
     def carried(self, eqn: Any, outs: frozenset[int]) -> frozenset[int]:
@@ -130,7 +137,9 @@ class Replay:
                 return outs
             outs = more
 
-    def run(self, jaxpr: Any, consts: Any, arguments: list[Any], outs: frozenset[int] = frozenset()) -> list[Any]:
+    def run(
+        self, jaxpr: Any, consts: Any, arguments: list[Any], outs: frozenset[int] = frozenset()
+    ) -> list[Any]:
         """The wanted results; None in the places of the others."""
         values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
         values.update(zip(jaxpr.invars, arguments, strict=True))
@@ -233,17 +242,24 @@ class Replay:
         body, body_consts = open_jaxpr(p["body_jaxpr"])
         nt, nb = p["cond_nconsts"], p["body_nconsts"]
         carry, t, wanted = inputs[nt + nb :], 0, self.carried(eqn, outs)
-        if test.outvars[0].aval.shape:
-            raise GaveUp("a batched loop")
         while True:
             self.path.append(f"iteration {t}")
-            going = bool(np.asarray(self.run(test, test_consts, [*inputs[:nt], *carry], frozenset({0}))[0]))
-            if going:
-                carry = self.run(body, body_consts, [*inputs[nt : nt + nb], *carry], wanted)
+            holds = np.asarray(self.run(test, test_consts, [*inputs[:nt], *carry], frozenset({0}))[0])
+            if holds.any():
+                new = self.run(body, body_consts, [*inputs[nt : nt + nb], *carry], wanted)
+                # Lanes of a batched loop whose condition fails keep what they have.
+                carry = [_kept(holds, a, b) for a, b in zip(new, carry, strict=True)]
             self.path.pop()
-            if not going:
+            if not holds.any():
                 return list(carry)
             t += 1
+
+
+def _kept(holds: np.ndarray, new: Any, old: Any) -> Any:
+    if holds.ndim == 0 or new is None:
+        return new
+    new, old = np.asarray(new), np.asarray(old)
+    return np.where(holds.reshape(holds.shape + (1,) * (new.ndim - holds.ndim)), new, old)
 
 
 def _elements(aval: Any) -> int:

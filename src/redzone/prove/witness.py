@@ -41,7 +41,14 @@ def _opaque(aval: Any) -> Any:
 
 
 def find_witness(
-    closed: Any, site: Site, inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], search: bool, purse: Purse, ends: bool = False
+    closed: Any,
+    site: Site,
+    inputs: Sequence[Input],
+    facts: Sequence[Fact],
+    needs: dict[int, Need],
+    search: bool,
+    purse: Purse,
+    ends: bool = False,
 ) -> Witness | None:
     """An input within the contract for which the access really leaves its array.
 
@@ -54,7 +61,10 @@ def find_witness(
             break
         try:
             arguments = [chosen.get(i, None) for i in range(len(inputs))]
-            arguments = [plain_value(s, f) if a is None else a for a, s, f in zip(arguments, inputs, facts, strict=True)]
+            arguments = [
+                plain_value(s, f) if a is None else a
+                for a, s, f in zip(arguments, inputs, facts, strict=True)
+            ]
             found = replay(closed, site, arguments, purse)
         except GaveUp:
             return None
@@ -80,7 +90,9 @@ def _candidates(
     for leaf, need in needs.items():
         for number in _outside(facts[leaf], need):
             others = {
-                other: _satisfying(inputs[other], facts[other], n) for other, n in needs.items() if other != leaf
+                other: _satisfying(inputs[other], facts[other], n)
+                for other, n in needs.items()
+                if other != leaf
             }
             yield {**others, leaf: _element(inputs[leaf], facts[leaf], need, number)}
     yield from corners(inputs, facts)
@@ -99,9 +111,25 @@ def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int
         if chosen:
             yield chosen
     yield {}
-    ones = {i: plain_value(s, f, 1) for i, (s, f) in enumerate(zip(inputs, facts, strict=True)) if kinds[i] in "bf"}
+    ones = {
+        i: plain_value(s, f, 1)
+        for i, (s, f) in enumerate(zip(inputs, facts, strict=True))
+        if kinds[i] in "bf"
+    }
     if ones:
         yield ones
+    ramps = {i: _ramp(s) for i, s in enumerate(inputs) if kinds[i] == "f" and s.open_above and _is_small(s)}
+    if ramps:
+        yield ramps
+
+
+def _is_small(source: Input) -> bool:
+    return all(type(n) is int for n in source.aval.shape) and 1 < int(np.prod(source.aval.shape)) <= 4096
+
+
+def _ramp(source: Input) -> Any:
+    """Growing numbers: the largest comes last."""
+    return np.arange(int(np.prod(source.aval.shape))).reshape(source.aval.shape).astype(source.aval.dtype)
 
 
 def _outside(fact: Fact, need: Need) -> list[Any]:

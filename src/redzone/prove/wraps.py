@@ -7,7 +7,17 @@ from redzone.engine.forward import Context
 from redzone.engine.program import SIMPLE
 from redzone.prove.needs import is_wrap
 
-_THROUGH = {"broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "concatenate", "copy", "jit", "pjit", "transpose"}
+_THROUGH = {
+    "broadcast_in_dim",
+    "reshape",
+    "squeeze",
+    "convert_element_type",
+    "concatenate",
+    "copy",
+    "jit",
+    "pjit",
+    "transpose",
+}
 
 
 def wraps_negatives(context: Context, slot: int, depth: int = 24) -> bool:

@@ -18,17 +18,77 @@ class Code:
 CODES: dict[str, Code] = {
     c.code: c
     for c in (
-        Code("RZ101", "read-out-of-bounds", "A read leaves its array for some input.", "Bound the index, or say mode='clip' or mode='fill' if that is meant."),
-        Code("RZ102", "read-requires", "A read stays inside only under a condition on the inputs.", "State the range with redzone.Spec(min=, max=), or validate the input."),
-        Code("RZ103", "read-unproved", "Nothing could be shown about a read.", "Clip the index, or state the range of the inputs it depends on."),
-        Code("RZ201", "write-out-of-bounds", "A write leaves its array for some input; JAX drops or moves it.", "Bound the index, or say mode='drop' if that is meant."),
-        Code("RZ202", "write-requires", "A write stays inside only under a condition on the inputs.", "State the range with redzone.Spec(min=, max=), or validate the input."),
-        Code("RZ203", "write-unproved", "Nothing could be shown about a write.", "Clip the index, or state the range of the inputs it depends on."),
-        Code("RZ204", "negative-index-wraps", "mode='drop' does not drop a negative index: it wraps to the end of the array.", "Map the sentinel to the array's size instead of a negative number."),
-        Code("RZ301", "index-overflow", "Arithmetic that makes an index can leave its integer type and wrap around.", "Use a wider integer type, or bound the operands."),
-        Code("RZ401", "kernel-not-analysed", "A Pallas kernel's own reads and writes are not analysed.", "Check the kernel with Pallas' interpreter."),
-        Code("RZ501", "opaque-call", "A foreign or custom call touches memory redzone cannot see.", "Check the callee by other means."),
-        Code("RZ901", "unmodelled-primitive", "An equation nobody modelled: its result may be any value.", "Report it; the verdicts stay sound."),
-        Code("RZ902", "unused-suppression", "A '# redzone: ignore' that suppresses nothing.", "Remove the comment."),
+        Code(
+            "RZ101",
+            "read-out-of-bounds",
+            "A read leaves its array for some input.",
+            "Bound the index, or say mode='clip' or mode='fill' if that is meant.",
+        ),
+        Code(
+            "RZ102",
+            "read-requires",
+            "A read stays inside only under a condition on the inputs.",
+            "State the range with redzone.Spec(min=, max=), or validate the input.",
+        ),
+        Code(
+            "RZ103",
+            "read-unproved",
+            "Nothing could be shown about a read.",
+            "Clip the index, or state the range of the inputs it depends on.",
+        ),
+        Code(
+            "RZ201",
+            "write-out-of-bounds",
+            "A write leaves its array for some input; JAX drops or moves it.",
+            "Bound the index, or say mode='drop' if that is meant.",
+        ),
+        Code(
+            "RZ202",
+            "write-requires",
+            "A write stays inside only under a condition on the inputs.",
+            "State the range with redzone.Spec(min=, max=), or validate the input.",
+        ),
+        Code(
+            "RZ203",
+            "write-unproved",
+            "Nothing could be shown about a write.",
+            "Clip the index, or state the range of the inputs it depends on.",
+        ),
+        Code(
+            "RZ204",
+            "negative-index-wraps",
+            "mode='drop' does not drop a negative index: it wraps to the end of the array.",
+            "Map the sentinel to the array's size instead of a negative number.",
+        ),
+        Code(
+            "RZ301",
+            "index-overflow",
+            "Arithmetic that makes an index can leave its integer type and wrap around.",
+            "Use a wider integer type, or bound the operands.",
+        ),
+        Code(
+            "RZ401",
+            "kernel-not-analysed",
+            "A Pallas kernel's own reads and writes are not analysed.",
+            "Check the kernel with Pallas' interpreter.",
+        ),
+        Code(
+            "RZ501",
+            "opaque-call",
+            "A foreign or custom call touches memory redzone cannot see.",
+            "Check the callee by other means.",
+        ),
+        Code(
+            "RZ901",
+            "unmodelled-primitive",
+            "An equation nobody modelled: its result may be any value.",
+            "Report it; the verdicts stay sound.",
+        ),
+        Code(
+            "RZ902",
+            "unused-suppression",
+            "A '# redzone: ignore' that suppresses nothing.",
+            "Remove the comment.",
+        ),
     )
 }

@@ -74,7 +74,9 @@ def _gather(eqn: Any, a: Fact, indices: Fact) -> Fact:
     site = ACCESSES[eqn.primitive](eqn, ())
     result = _gathered(eqn, site, a, indices)
     if site.mode in ("fill", "one_hot") and not stays_inside(site, [indices] * len(site.columns)):
-        result = join(result, fill_of(eqn) if site.mode == "fill" else scalar(0 if of(eqn.outvars[0]).integral else 0.0))
+        result = join(
+            result, fill_of(eqn) if site.mode == "fill" else scalar(0 if of(eqn.outvars[0]).integral else 0.0)
+        )
     return result
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from redzone.domains import BOOL, DtypeInfo, Fact, dtype_info, scalar, settle, summarised
 from redzone.domains.fact import SMALL, strided, too_wide
-from redzone.domains.symbolic import at_most, fits
+from redzone.domains.symbolic import at_most, fits, larger, smaller
 
 
 def wrapped(lo: Any, hi: Any, step: int, info: DtypeInfo) -> Fact:
@@ -217,10 +217,15 @@ def maximum(a: Fact, b: Fact) -> Fact:
     a, b = pair(a, b)
     if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
         return settle(np.maximum(a.lo, b.lo), np.maximum(a.hi, b.hi), a.nan or b.nan)
-    if type(a.lo) not in _PLAIN or type(b.lo) not in _PLAIN or type(a.hi) not in _PLAIN or type(b.hi) not in _PLAIN:
+    if (
+        type(a.lo) not in _PLAIN
+        or type(b.lo) not in _PLAIN
+        or type(a.hi) not in _PLAIN
+        or type(b.hi) not in _PLAIN
+    ):
         # Both bounds below hold of a maximum; the one above must be the larger.
         lo = b.lo if at_most(a.lo, b.lo) or type(a.lo) is int else a.lo
-        return Fact(lo, _larger(a.hi, b.hi))
+        return Fact(lo, larger(a.hi, b.hi))
     if a.lo >= b.hi and not b.nan:
         return a
     if b.lo >= a.hi and not a.nan:
@@ -232,9 +237,14 @@ def minimum(a: Fact, b: Fact) -> Fact:
     a, b = pair(a, b)
     if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
         return settle(np.minimum(a.lo, b.lo), np.minimum(a.hi, b.hi), a.nan or b.nan)
-    if type(a.lo) not in _PLAIN or type(b.lo) not in _PLAIN or type(a.hi) not in _PLAIN or type(b.hi) not in _PLAIN:
+    if (
+        type(a.lo) not in _PLAIN
+        or type(b.lo) not in _PLAIN
+        or type(a.hi) not in _PLAIN
+        or type(b.hi) not in _PLAIN
+    ):
         hi = b.hi if at_most(b.hi, a.hi) or type(a.hi) is int else a.hi
-        return Fact(_smaller(a.lo, b.lo), hi)
+        return Fact(smaller(a.lo, b.lo), hi)
     if a.hi <= b.lo and not b.nan:
         return a
     if b.hi <= a.lo and not a.nan:
@@ -243,17 +253,6 @@ def minimum(a: Fact, b: Fact) -> Fact:
 
 
 _PLAIN = (int, float)
-
-
-def _larger(a: Any, b: Any) -> Any:
-    """The larger of two bounds; raises where that depends on sizes."""
-    decided = at_most(a, b)
-    return (a if a >= b else b) if decided is None else (b if decided else a)
-
-
-def _smaller(a: Any, b: Any) -> Any:
-    decided = at_most(a, b)
-    return (a if a <= b else b) if decided is None else (a if decided else b)
 
 
 def _of_either(a: Fact, b: Fact, lo: Any, hi: Any) -> Fact:
@@ -381,8 +380,6 @@ def nonzero(a: Fact) -> Fact:
     if a.lo == 0 == a.hi:
         return scalar(0)
     return BOOL
-
-
 
 
 def of(var: Any) -> DtypeInfo:

@@ -311,5 +311,3 @@ def _permuted(eqn: Any, a: Fact) -> Fact:
 def _deliberately_anything(eqn: Any, *_: Fact) -> Any:
     """Known primitives whose results are not tracked: any value of their dtype is the rule, not a gap."""
     return anything(eqn)
-
-

@@ -170,7 +170,13 @@ def _pad(eqn: Any, a: Fact, value: Fact) -> Fact:
         size = 1
         for d in out:
             size *= d
-        if size <= KEEP and _small(value) and _small(a) and 0 not in out and of(eqn.outvars[0]).kind in "biuf":
+        if (
+            size <= KEEP
+            and _small(value)
+            and _small(a)
+            and 0 not in out
+            and of(eqn.outvars[0]).kind in "biuf"
+        ):
             return _pad_exactly(eqn, a, value)
     return join(summarised(a), value)
 
