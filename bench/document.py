@@ -29,9 +29,7 @@ def document(records: Sequence[Record], series: Series, first: Mapping[str, Any]
         ("Left out, failed, crashed", tables.note_list(records)),
     ]
     shown = ((title, body) for title, body in chapters if body)
-    return "\n\n".join(
-        f"{'#' if i == 0 else '##'} {title}\n\n{body}" for i, (title, body) in enumerate(shown)
-    )
+    return "\n\n".join(f"{'#' if i == 0 else '##'} {title}\n\n{body}" for i, (title, body) in enumerate(shown))
 
 
 def context(records: Sequence[Record], repeats: int) -> str:

@@ -30,9 +30,7 @@ def main() -> int:
         print(f"{program.name}: {plain * 1e3:.1f} ms for {report.equations} equations ({stages})")
         profile = cProfile.Profile()
         profile.runcall(check_traced, trace(fresh(fn), args, {}))
-        pstats.Stats(profile, stream=sys.stdout).strip_dirs().sort_stats(options.sort).print_stats(
-            options.lines
-        )
+        pstats.Stats(profile, stream=sys.stdout).strip_dirs().sort_stats(options.sort).print_stats(options.lines)
     return 0
 
 

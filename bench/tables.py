@@ -181,9 +181,7 @@ def _verdicts(tally: Mapping[str, int]) -> str:
 
 def note_list(records: Sequence[Record]) -> str:
     """Everything that was left out or failed, and why."""
-    lines = [
-        f"- `{r.name}`, {stage}: {_brief(note, 200)}" for r in records for stage, note in r.notes.items()
-    ]
+    lines = [f"- `{r.name}`, {stage}: {_brief(note, 200)}" for r in records for stage, note in r.notes.items()]
     return "\n".join(lines) or "Nothing."
 
 

@@ -41,9 +41,7 @@ def targets(records: Sequence[Record], series: Series) -> list[Target]:
 def corpus_target(records: Sequence[Record]) -> Target:
     promise = f"all programs together: redzone ≤ {CORPUS_RATIO:.0%} of tracing"
     ratio = total_ratio(records)
-    return Target(
-        promise, "" if ratio is None else f"{ratio:.2%}", None if ratio is None else ratio <= CORPUS_RATIO
-    )
+    return Target(promise, "" if ratio is None else f"{ratio:.2%}", None if ratio is None else ratio <= CORPUS_RATIO)
 
 
 def total_ratio(records: Sequence[Record], against: str = "trace") -> float | None:
@@ -82,14 +80,7 @@ def unrolled_targets(by_name: Mapping[str, Record]) -> list[Target]:
 
 def _walk_slope(small: Record | None, large: Record | None) -> str:
     """How much a walk that does nothing slows down: the memory's share in redzone's slope."""
-    if (
-        not small
-        or not large
-        or not small.walk
-        or not large.walk
-        or not small.equations
-        or not large.equations
-    ):
+    if not small or not large or not small.walk or not large.walk or not small.equations or not large.equations:
         return "not measured"
     return f"{large.walk / large.equations / (small.walk / small.equations):.2f}×"
 

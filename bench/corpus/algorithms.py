@@ -48,9 +48,7 @@ def beam_search() -> Made:
         beams, length = 4, 12
         vocabulary = embedding.shape[0]
 
-        def step(
-            state: tuple[jax.Array, jax.Array], at: jax.Array
-        ) -> tuple[tuple[jax.Array, jax.Array], None]:
+        def step(state: tuple[jax.Array, jax.Array], at: jax.Array) -> tuple[tuple[jax.Array, jax.Array], None]:
             tokens, score = state
             logits = jax.nn.log_softmax(embedding[tokens[:, at]] @ readout)
             score, chosen = lax.top_k((score[:, None] + logits).reshape(-1), beams)

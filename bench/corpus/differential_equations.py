@@ -88,9 +88,7 @@ def stochastic_brownian_tree() -> Made:
             diffrax.ControlTerm(lambda t, y, args: 0.1 * y, noise),
         )
         times = jnp.linspace(0, 1, 9)
-        return diffrax.diffeqsolve(
-            terms, diffrax.EulerHeun(), 0.0, 1.0, 0.05, y, saveat=diffrax.SaveAt(ts=times)
-        ).ys
+        return diffrax.diffeqsolve(terms, diffrax.EulerHeun(), 0.0, 1.0, 0.05, y, saveat=diffrax.SaveAt(ts=times)).ys
 
     return solve, (key(), floats())
 

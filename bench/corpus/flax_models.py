@@ -59,9 +59,7 @@ def linen_cached_decode() -> Made:
     def generate(variables: Any, first: jax.Array) -> jax.Array:
         def step(state: tuple[Any, jax.Array], _: None) -> tuple[tuple[Any, jax.Array], jax.Array]:
             cache, token = state
-            logits, changed = model.apply(
-                {"params": variables["params"], "cache": cache}, token, mutable=["cache"]
-            )
+            logits, changed = model.apply({"params": variables["params"], "cache": cache}, token, mutable=["cache"])
             token = jnp.argmax(logits, -1)
             return (changed["cache"], token), token
 
@@ -84,9 +82,7 @@ def linen_scanned_remat_layers() -> Made:
         @nn.compact
         def __call__(self, tokens: jax.Array) -> jax.Array:
             embed = nn.Embed(100, 32)
-            layers = nn.scan(
-                nn.remat(Layer), variable_axes={"params": 0}, split_rngs={"params": True}, length=6
-            )
+            layers = nn.scan(nn.remat(Layer), variable_axes={"params": 0}, split_rngs={"params": True}, length=6)
             return embed.attend(layers()(embed(tokens), None)[0])
 
     model = Stack()

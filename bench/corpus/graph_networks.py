@@ -65,9 +65,7 @@ def graph_convolution() -> Made:
     jraph = _jraph()
 
     def convolve(weight: jax.Array, graph: Any) -> jax.Array:
-        layer = jraph.GraphConvolution(
-            lambda nodes: nodes @ weight, symmetric_normalization=True, add_self_edges=True
-        )
+        layer = jraph.GraphConvolution(lambda nodes: nodes @ weight, symmetric_normalization=True, add_self_edges=True)
         return layer(graph).nodes
 
     return convolve, (floats(4, 4), _two_graphs())

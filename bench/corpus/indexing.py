@@ -26,9 +26,7 @@ def running_windows() -> Made:
 @program("jnp/ring_buffer")
 def ring_buffer() -> Made:
     def push_all(buffer: jax.Array, items: jax.Array) -> jax.Array:
-        def push(
-            state: tuple[jax.Array, jax.Array], item: jax.Array
-        ) -> tuple[tuple[jax.Array, jax.Array], None]:
+        def push(state: tuple[jax.Array, jax.Array], item: jax.Array) -> tuple[tuple[jax.Array, jax.Array], None]:
             buffer, at = state
             return (buffer.at[at % 32].set(item), at + 1), None
 
@@ -75,10 +73,7 @@ def neighbours_on_torus() -> Made:
         n, m = board.shape
         rows, columns = jnp.mgrid[0:n, 0:m]
         alive = sum(
-            board[(rows + di) % n, (columns + dj) % m]
-            for di in (-1, 0, 1)
-            for dj in (-1, 0, 1)
-            if (di, dj) != (0, 0)
+            board[(rows + di) % n, (columns + dj) % m] for di in (-1, 0, 1) for dj in (-1, 0, 1) if (di, dj) != (0, 0)
         )
         return (alive == 3) | ((board == 1) & (alive == 2))
 

@@ -75,9 +75,7 @@ def hungarian_assignment() -> Made:
 def scheduled_accumulated_adamw() -> Made:
     import optax
 
-    schedule = optax.join_schedules(
-        [optax.linear_schedule(0.0, 1.0, 10), optax.cosine_decay_schedule(1.0, 100)], [10]
-    )
+    schedule = optax.join_schedules([optax.linear_schedule(0.0, 1.0, 10), optax.cosine_decay_schedule(1.0, 100)], [10])
     optimiser = optax.MultiSteps(optax.apply_if_finite(optax.adamw(schedule), 3), 4)
     weights = {"w": floats(16, 8), "b": floats(8)}
     state = shapes_of(optimiser.init, weights)

@@ -26,9 +26,7 @@ def shuffled_minibatches() -> Made:
 def bootstrap() -> Made:
     def resampled_means(seed: jax.Array, sample: jax.Array) -> jax.Array:
         n = sample.shape[0]
-        return jax.vmap(lambda k: sample[jax.random.randint(k, (n,), 0, n)].mean())(
-            jax.random.split(seed, 50)
-        )
+        return jax.vmap(lambda k: sample[jax.random.randint(k, (n,), 0, n)].mean())(jax.random.split(seed, 50))
 
     return resampled_means, (key(), floats(100))
 
@@ -59,9 +57,7 @@ def random_walk_on_grid() -> Made:
     def visits(seed: jax.Array) -> jax.Array:
         moves = jnp.array([[0, 1], [0, -1], [1, 0], [-1, 0]])
 
-        def step(
-            state: tuple[jax.Array, jax.Array], seed: jax.Array
-        ) -> tuple[tuple[jax.Array, jax.Array], None]:
+        def step(state: tuple[jax.Array, jax.Array], seed: jax.Array) -> tuple[tuple[jax.Array, jax.Array], None]:
             at, seen = state
             at = jnp.clip(at + moves[jax.random.randint(seed, (), 0, 4)], 0, 15)
             return (at, seen.at[at[0], at[1]].add(1)), None

@@ -43,9 +43,7 @@ def check_traced(traced: Traced) -> Report:
 
 def _symbolic_sizes(traced: Traced) -> list[Any]:
     """The symbolic dimensions of the inputs, each once."""
-    found = {
-        str(n): n for source in traced.inputs for n in getattr(source.aval, "shape", ()) if type(n) is not int
-    }
+    found = {str(n): n for source in traced.inputs for n in getattr(source.aval, "shape", ()) if type(n) is not int}
     return list(found.values())
 
 

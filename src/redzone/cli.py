@@ -157,17 +157,13 @@ class Outcome:
                 found
                 or bool(self.unused())
                 or any(
-                    access.requires and not access.suppressed
-                    for report in self.reports
-                    for access in report.accesses
+                    access.requires and not access.suppressed for report in self.reports for access in report.accesses
                 )
             )
         return FINDINGS if found and not self.config.exit_zero else CLEAN
 
 
-def _prepared(
-    texts: tuple[str, ...], arg_texts: tuple[str, ...], config: Config
-) -> Iterator[Target | Failed]:
+def _prepared(texts: tuple[str, ...], arg_texts: tuple[str, ...], config: Config) -> Iterator[Target | Failed]:
     from redzone.frontend.targets import Failed, targets_in
 
     if arg_texts and len(texts) > 1:

@@ -73,9 +73,7 @@ def test_the_users_line(fn: Callable[..., Any], function: str, text: str) -> Non
 
 
 def test_an_equation_without_frames_speaks_through_the_enclosing_one() -> None:
-    chain = next(
-        c for c in _chains(jax.make_jaxpr(through_take)(X, INDICES)) if c[0].primitive.name == "gather"
-    )
+    chain = next(c for c in _chains(jax.make_jaxpr(through_take)(X, INDICES)) if c[0].primitive.name == "gather")
     assert compat.user_frames(chain[0].source_info) == []
     assert locate(chain[:1]) == NOWHERE
     assert locate(chain).function == "through_take"

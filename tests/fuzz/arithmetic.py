@@ -20,9 +20,7 @@ def divide(params: Params, a: Any, b: Any) -> Any:
         return np.divide(a, b)
     zero = b == 0
     if a.dtype.kind == "u":
-        return np.where(zero, np.iinfo(a.dtype).max, a // np.where(zero, 1, b).astype(a.dtype)).astype(
-            a.dtype
-        )
+        return np.where(zero, np.iinfo(a.dtype).max, a // np.where(zero, 1, b).astype(a.dtype)).astype(a.dtype)
     overflow = (a == np.iinfo(a.dtype).min) & (b == -1)
     divisor = np.where(zero | overflow, 1, b).astype(a.dtype)
     floored = a // divisor

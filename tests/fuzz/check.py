@@ -85,9 +85,7 @@ def examine_traced(interpreter: Interpreter, outcome: Outcome, runs: int = RUNS)
         outcome.failure = contradiction.failure
 
 
-def _hold(
-    program: Program, interpreter: Interpreter, report: Any, facts: Any, outcome: Outcome, runs: int
-) -> None:
+def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Any, outcome: Outcome, runs: int) -> None:
     accesses = {id(a.eqn): a for a in report.accesses}
     for access in report.accesses:
         outcome.counts[str(access.verdict)] += 1
@@ -135,9 +133,7 @@ def _masked(interpreter: Interpreter, access: Any, args: Sequence[Any], counts: 
     counts["masked tried"] += 1
     for a, b in zip(first, second, strict=True):
         if not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
-            raise Contradiction(
-                Failure("masked shows", access.primitive, f"{a} or {b}\n  {access.eqn}", access.eqn)
-            )
+            raise Contradiction(Failure("masked shows", access.primitive, f"{a} or {b}\n  {access.eqn}", access.eqn))
 
 
 def _unsafe(program: Program, interpreter: Interpreter, access: Any, accesses: Any, outcome: Outcome) -> None:
@@ -252,13 +248,9 @@ def _requires(
         outcome.arguments = args
         watch = _run(interpreter, args, Watch(None, accesses), outcome.counts)
         if watch is not None and id(access.eqn) in watch.left:
-            raise Contradiction(
-                Failure("requires left its array", access.primitive, _conditions(access), access.eqn)
-            )
+            raise Contradiction(Failure("requires left its array", access.primitive, _conditions(access), access.eqn))
     for leaf, value in _just_outside(program, narrowed, access):
-        found = any(
-            _violates(rng, interpreter, narrowed, leaf, value, access, accesses, outcome) for _ in range(6)
-        )
+        found = any(_violates(rng, interpreter, narrowed, leaf, value, access, accesses, outcome) for _ in range(6))
         outcome.counts["requires exact" if found else "requires not shown exact"] += 1
 
 

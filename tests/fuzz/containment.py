@@ -11,8 +11,8 @@ def why_outside(fact: Any, value: Any) -> str:
     """Empty when every element of `value` satisfies `fact`; else what is wrong, in a few words."""
     array = np.asarray(value)
     kind = "f" if array.dtype.kind in "fV" else array.dtype.kind
-    if array.size == 0 or kind not in "biuf":
-        return ""
+    if array.size == 0 or kind not in "biuf" or array.dtype.names:
+        return ""  # nothing there, or float0: the tangent of an integer has no values
     for bound in (fact.lo, fact.hi):
         if isinstance(bound, np.ndarray):
             trouble = _misshapen(bound, array)
@@ -32,9 +32,7 @@ def why_outside(fact: Any, value: Any) -> str:
 
 
 def _misshapen(bound: Any, array: Any) -> str:
-    fits = bound.ndim == array.ndim and all(
-        b in (1, n) for b, n in zip(bound.shape, array.shape, strict=True)
-    )
+    fits = bound.ndim == array.ndim and all(b in (1, n) for b, n in zip(bound.shape, array.shape, strict=True))
     return "" if fits else f"bounds of shape {bound.shape} for a value of shape {array.shape}"
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from redzone.frontend import compat
 from tests.fuzz.arithmetic import ELEMENTWISE
 from tests.fuzz.movement import MOVEMENT
+from tests.fuzz.refs import REF_ACCESSES, Ref, run_ref
 from tests.fuzz.windows import evaluate_access, is_access
 
 
@@ -149,7 +150,22 @@ class Interpreter:
             return control(self, eqn, invals)
         if name in _CALLS:
             return self._jaxpr(eqn.params[_CALLS[name]], invals)
+        if name in REF_ACCESSES:
+            outvals = run_ref(name, eqn.params, invals)
+            self._observer.access(eqn, invals, outvals[0] if outvals else None)
+            return outvals
         return [self._observer.access(eqn, invals, evaluate(eqn, invals)[0])]
+
+    def _new_ref(self, eqn: Any, invals: list[Any]) -> Sequence[Any]:
+        return [Ref(invals[0])]
+
+    def _freeze(self, eqn: Any, invals: list[Any]) -> Sequence[Any]:
+        return [np.array(invals[0].value)]
+
+    def _run_state(self, eqn: Any, invals: list[Any]) -> Sequence[Any]:
+        refs = [Ref(v) if made else v for v, made in zip(invals, eqn.params["is_initialized"], strict=True)]
+        self._jaxpr(eqn.params["jaxpr"], refs)
+        return [np.array(r.value) for r in refs]
 
     def _cond(self, eqn: Any, invals: list[Any]) -> Sequence[Any]:
         branches = eqn.params["branches"]
@@ -204,6 +220,10 @@ _CONTROL: dict[str, Callable[[Interpreter, Any, list[Any]], Sequence[Any]]] = {
     "cond": Interpreter._cond,
     "while": Interpreter._while,
     "scan": Interpreter._scan,
+    "new_ref": Interpreter._new_ref,
+    "ref": Interpreter._new_ref,
+    "freeze": Interpreter._freeze,
+    "run_state": Interpreter._run_state,
 }
 
 
@@ -213,7 +233,7 @@ Evaluation = Callable[[Any, list[Any]], list[Any]]
 def _evaluation(eqn: Any) -> Evaluation | None:
     """How an equation is computed; None for one that is an access or runs other equations."""
     name = eqn.primitive.name
-    if name in _CONTROL or name in _CALLS or is_access(name):
+    if name in _CONTROL or name in _CALLS or name in REF_ACCESSES or is_access(name):
         return None
     rule = ELEMENTWISE.get(name) or MOVEMENT.get(name)
     if rule is None or not all(is_plain(v.aval) for v in (*eqn.invars, *eqn.outvars)):

@@ -112,9 +112,7 @@ def recontract(program: Program, seed: int) -> Program:
     """The same function under another contract: traced once, checked twice."""
     rng = random.Random(f"contract:{program.seed}:{seed}")
     changed = tuple(
-        dataclasses.replace(a, low=r[0], high=r[1])
-        for a in program.arguments
-        for r in [_contract(rng, a.dtype)]
+        dataclasses.replace(a, low=r[0], high=r[1]) for a in program.arguments for r in [_contract(rng, a.dtype)]
     )
     return dataclasses.replace(program, arguments=changed)
 

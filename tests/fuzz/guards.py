@@ -22,9 +22,7 @@ from tests.fuzz.vocabulary import step
 def _compared(scope: Scope, left: Any, edge: int) -> Any:
     """A comparison of a value with a number near `edge`, maybe turned around or negated."""
     right = (
-        _number(edge + _slip(scope), left.dtype)
-        if np.dtype(left.dtype).kind in "iu"
-        else np.array(edge, left.dtype)
+        _number(edge + _slip(scope), left.dtype) if np.dtype(left.dtype).kind in "iu" else np.array(edge, left.dtype)
     )
     test = scope.choice([lax.lt, lax.le, lax.gt, lax.ge, lax.eq, lax.ne])
     pair = jnp.broadcast_arrays(left, right)
@@ -84,9 +82,7 @@ def _made_from(scope: Scope, i: Any, j: Any) -> Any:
 def _connected(scope: Scope, parts: list[Any]) -> Any:
     result = parts[0]
     for part in parts[1:]:
-        operation = scope.choice(
-            [lax.bitwise_and, lax.bitwise_and, lax.bitwise_or, lax.bitwise_xor, lax.eq, lax.ne]
-        )
+        operation = scope.choice([lax.bitwise_and, lax.bitwise_and, lax.bitwise_or, lax.bitwise_xor, lax.eq, lax.ne])
         result = operation(result, part)
     if scope.chance(0.1):
         result = result.astype(np.int32).astype(bool)
@@ -95,10 +91,7 @@ def _connected(scope: Scope, parts: list[Any]) -> Any:
 
 def _condition(scope: Scope, i: Any, j: Any, n: int) -> Any:
     parts = [_compared(scope, i, scope.choice([0, n]))]
-    parts += [
-        _compared(scope, _made_from(scope, i, j), scope.choice([0, n, n - 1]))
-        for _ in range(scope.small(0, 2))
-    ]
+    parts += [_compared(scope, _made_from(scope, i, j), scope.choice([0, n, n - 1])) for _ in range(scope.small(0, 2))]
     if scope.chance(0.5):
         parts.append((i >= _number(0, i.dtype)) & (i < _number(n, i.dtype)))
     scope.rng.shuffle(parts)
@@ -260,9 +253,7 @@ def midpoint(scope: Scope) -> list[Any]:
     def go(carry: Any) -> Any:
         return (carry[0] < carry[1]) & (carry[2] < 6)
 
-    return list(lax.while_loop(go, lambda c: (*move(c[0], c[1])[:2], c[2] + 1), (start, stop, np.int32(0))))[
-        :2
-    ]
+    return list(lax.while_loop(go, lambda c: (*move(c[0], c[1])[:2], c[2] + 1), (start, stop, np.int32(0))))[:2]
 
 
 @step(1.5)
@@ -285,9 +276,7 @@ def two_pointers(scope: Scope) -> list[Any]:
         after = (i + one, j - one) if both else (jnp.where(up, i + one, i), jnp.where(up, j, j - one))
         return (*after, total, fuel + 1)
 
-    out = lax.while_loop(
-        lambda c: test(c[0], c[1]) & (c[3] < 8), body, (start, stop, np.int32(0), np.int32(0))
-    )
+    out = lax.while_loop(lambda c: test(c[0], c[1]) & (c[3] < 8), body, (start, stop, np.int32(0), np.int32(0)))
     return [out[0], out[1], out[2]]
 
 

@@ -37,8 +37,28 @@ def index(scope: Scope, n: int, shape: tuple[int, ...] = (), window: int = 1) ->
 
     slip = scope.choice([0, 0, 0, 1, -1])
     kind = scope.weighted(
-        ["raw", "clip", "maxmin", "mod", "rem", "where", "mask", "iota", "constant", "clamp", "argmax"]
-        + ["below", "above", "float", "shift", "sorted", "cumulative", "abs", "divide", "negative"],
+        [
+            "raw",
+            "clip",
+            "maxmin",
+            "mod",
+            "rem",
+            "where",
+            "mask",
+            "iota",
+            "constant",
+            "clamp",
+            "argmax",
+            "below",
+            "above",
+            "float",
+            "shift",
+            "sorted",
+            "cumulative",
+            "abs",
+            "divide",
+            "negative",
+        ],
         [4, 4, 2, 3, 2, 3, 1, 2, 2, 2, 1, 1, 1, 1, 1, 0.5, 0.5, 1, 1, 1],
     )
     if kind == "raw":
@@ -58,17 +78,13 @@ def index(scope: Scope, n: int, shape: tuple[int, ...] = (), window: int = 1) ->
         return raw & at((1 << max(last.bit_length() - (slip == 0), 0)) - 1)
     if kind == "iota":
         line = lax.broadcasted_iota(np.int32, shape, len(shape) - 1) if shape else np.int32(0)
-        return (
-            line + scope.choice([0, 0, 1, -1, last]) if scope.chance(0.7) else line * scope.choice([2, -1, 1])
-        )
+        return line + scope.choice([0, 0, 1, -1, last]) if scope.chance(0.7) else line * scope.choice([2, -1, 1])
     if kind == "constant":
         return jnp.asarray(scope.constant(scope.integer_dtype(), shape, n))
     if kind == "clamp":
         return lax.clamp(at(0), raw, at(last + slip))
     if kind == "argmax":
-        return jnp.broadcast_to(
-            jnp.argmax(jnp.asarray(scope.integer((n + slip if n + slip > 0 else 1,)))), shape
-        )
+        return jnp.broadcast_to(jnp.argmax(jnp.asarray(scope.integer((n + slip if n + slip > 0 else 1,)))), shape)
     if kind == "below":
         return jnp.where(raw < at(last + 1 + slip), raw, at(last))
     if kind == "above":

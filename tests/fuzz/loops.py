@@ -41,9 +41,7 @@ def counting_while(scope: Scope) -> list[Any]:
     start = _number(scope.choice([0, 0, 1, -1, n]), dtype)
     if scope.chance(0.4):
         raw = jnp.asarray(scope.integer((), dtype))
-        start = jnp.clip(
-            raw, _number(scope.choice([0, -1, -3]), dtype), _number(scope.choice([n, n - 1, 2]), dtype)
-        )
+        start = jnp.clip(raw, _number(scope.choice([0, -1, -3]), dtype), _number(scope.choice([n, n - 1, 2]), dtype))
     down = scope.chance(0.3)
     test = scope.choice(["<", "!=", "<="]) if not down else scope.choice([">=", ">", "!="])
 
@@ -142,9 +140,7 @@ def counters_in_scan(scope: Scope) -> list[Any]:
     x = _table(scope)
     n = x.shape[0]
     length = scope.choice([3, 4, 5, 8])
-    kind = scope.choice(
-        ["count", "saturate", "ring", "double", "swap", "flip", "if", "halve", "negate", "wrap8"]
-    )
+    kind = scope.choice(["count", "saturate", "ring", "double", "swap", "flip", "if", "halve", "negate", "wrap8"])
     dtype = np.dtype(scope.choice(["int32", "int32", "int8", "uint8"]))
     start = _number(scope.choice([0, 1, -1, n - 1]), dtype)
     top = _number(n - 1 + _slip(scope), dtype)
@@ -209,9 +205,7 @@ def pointers(scope: Scope) -> list[Any]:
     """Follow links: i = next[i], where the links are a table or the caller's."""
     n = 4
     if scope.chance(0.5):
-        links: Any = jnp.asarray(
-            np.array([scope.small(0, n - 1 + (scope.chance(0.1))) for _ in range(n)], np.int32)
-        )
+        links: Any = jnp.asarray(np.array([scope.small(0, n - 1 + (scope.chance(0.1))) for _ in range(n)], np.int32))
     else:
         links = jnp.clip(jnp.asarray(scope.integer((n,), np.dtype("int32"))), 0, n - 1 + _slip(scope))
 

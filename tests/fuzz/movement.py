@@ -17,6 +17,10 @@ def broadcast_in_dim(params: Params, a: Any) -> Any:
     return np.broadcast_to(a.reshape(spread), shape)
 
 
+def broadcast_to(params: Params, a: Any) -> Any:
+    return np.broadcast_to(a, params["shape"])
+
+
 def reshape(params: Params, a: Any) -> Any:
     return a.reshape(params["new_sizes"])
 
@@ -141,6 +145,7 @@ def top_k(params: Params, a: Any) -> Any:
 
 MOVEMENT: dict[str, Rule] = {
     "broadcast_in_dim": broadcast_in_dim,
+    "broadcast_to": broadcast_to,
     "reshape": reshape,
     "squeeze": squeeze,
     "transpose": transpose,

@@ -153,9 +153,7 @@ class Scope:
         if value is None or self.chance(0.12):
             other = self.find(lambda v: is_integer(v) or is_bool(v) or is_float(v))
             value = (
-                other
-                if other is not None and self.chance(0.5)
-                else self.constant(self.integer_dtype(), shape or ())
+                other if other is not None and self.chance(0.5) else self.constant(self.integer_dtype(), shape or ())
             )
         if not is_integer(value):
             value = lax.convert_element_type(value, self.integer_dtype())
@@ -239,9 +237,7 @@ def fit(scope: Scope, value: Any, shape: tuple[int, ...]) -> Any:
         size = 1
     if size < wanted:
         if scope.chance(0.4):
-            fill = (
-                scope.corner(value.dtype) if is_bool(value) or is_integer(value) else np.array(0, value.dtype)
-            )
+            fill = scope.corner(value.dtype) if is_bool(value) or is_integer(value) else np.array(0, value.dtype)
             flat = lax.pad(flat, jnp.asarray(fill, value.dtype), [(0, wanted - size, 0)])
         else:
             flat = jnp.concatenate([flat] * (-(-wanted // size)))

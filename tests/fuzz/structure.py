@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from tests.fuzz.indexing import index
 from tests.fuzz.scope import Scope, Unfit, cast, fit, is_bool, is_float, is_integer, is_key
 from tests.fuzz.vocabulary import STEPS, step
 
@@ -34,7 +35,7 @@ def grow(scope: Scope, steps: int) -> None:
             made = chosen(inner)
         except Unfit:
             continue
-        scope.values.extend(v for v in made if v.size <= 64 and v.ndim <= 4)
+        scope.values.extend(v for v in made if v.size <= 64 and v.ndim <= 6)
 
 
 def body_values(scope: Scope, name: str, args: Sequence[Any], steps: int = 4) -> Scope:
@@ -115,9 +116,7 @@ def scan(scope: Scope) -> list[Any]:
     if scope.chance(0.15) and xs is not None:
         mapped = lax.map(lambda x: body(tuple(init), x)[1], xs)
         return [v for v in mapped if v.size]
-    last, ys = lax.scan(
-        body, tuple(init), xs, length, reverse=scope.chance(0.3), unroll=scope.choice([1, 1, 2, True])
-    )
+    last, ys = lax.scan(body, tuple(init), xs, length, reverse=scope.chance(0.3), unroll=scope.choice([1, 1, 2, True]))
     return [*last, *(y for y in ys if y.size)]
 
 
@@ -241,7 +240,41 @@ def custom_rule(scope: Scope) -> list[Any]:
     return [function(x, where)]
 
 
-NESTED = {nested_jit, cond, switch, scan, while_, fori, vmap, differentiate, remat, custom_rule}
+@step(1)
+def mutable(scope: Scope) -> list[Any]:
+    """A ref that is read and written at computed places, outside and inside a loop."""
+    start = jnp.asarray(scope.array(1, 2)).astype(np.int32)
+    n = start.shape[0]
+    only_read = scope.chance(0.3)
+    rounds = n + scope.choice([0, 0, 1, -1])
+    first, many = index(scope, n), index(scope, n, (3,))
+    offset = scope.choice([0, 0, 1, -1])
+    kind = scope.choice(["one", "many", "loop", "loop", "slice"])
+    seen = []
+    ref = jax.new_ref(start)
+    if kind == "one":
+        seen.append(ref[first])
+        if not only_read:
+            ref[first] = ref[first] + 1
+    elif kind == "many":
+        seen.append(ref[many])
+        if not only_read:
+            ref[many] = jnp.zeros((3, *start.shape[1:]), np.int32)
+    elif kind == "slice":
+        seen.append(ref[0 : max(n - 1, 1)])
+    else:
+
+        def body(k: Any, total: Any) -> Any:
+            value = ref[k + offset]
+            if not only_read:
+                ref[k] = value * 2
+            return total + jnp.sum(value)
+
+        seen.append(lax.fori_loop(0, rounds, body, np.int32(0)))
+    return [*seen, jax.freeze(ref) if scope.chance(0.5) else ref[...]]
+
+
+NESTED = {nested_jit, cond, switch, scan, while_, fori, vmap, differentiate, remat, custom_rule, mutable}
 
 
 def outputs(scope: Scope) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tests.fuzz.scope import Scope, Unfit, fit, is_bool, is_float, is_integer, is_key
+from tests.fuzz.scope import Scope, Unfit, fit, is_bool, is_key
 
 Step = Callable[[Scope], list[Any]]
 STEPS: list[tuple[Step, float]] = []
@@ -54,8 +54,14 @@ def floor_arithmetic(scope: Scope) -> list[Any]:
 @step(3)
 def bit_arithmetic(scope: Scope) -> list[Any]:
     operation = scope.choice(
-        [lax.bitwise_and, lax.bitwise_or, lax.bitwise_xor]
-        + [lax.shift_left, lax.shift_right_logical, lax.shift_right_arithmetic]
+        [
+            lax.bitwise_and,
+            lax.bitwise_or,
+            lax.bitwise_xor,
+            lax.shift_left,
+            lax.shift_right_logical,
+            lax.shift_right_arithmetic,
+        ]
     )
     return [operation(*pair(scope))]
 
@@ -63,8 +69,17 @@ def bit_arithmetic(scope: Scope) -> list[Any]:
 @step(3)
 def unary_arithmetic(scope: Scope) -> list[Any]:
     operation = scope.choice(
-        [lax.neg, lax.abs, lax.sign, lax.bitwise_not, lax.population_count, lax.clz, lax.square]
-        + [lambda v: lax.integer_pow(v, 3), lambda v: lax.integer_pow(v, 2)]
+        [
+            lax.neg,
+            lax.abs,
+            lax.sign,
+            lax.bitwise_not,
+            lax.population_count,
+            lax.clz,
+            lax.square,
+            lambda v: lax.integer_pow(v, 3),
+            lambda v: lax.integer_pow(v, 2),
+        ]
     )
     value = scope.integer()
     if np.dtype(value.dtype).kind == "u" and operation in (lax.neg, lax.abs, lax.sign):
@@ -172,9 +187,7 @@ def move(scope: Scope) -> list[Any]:
     value = jnp.asarray(value)
     axis = scope.small(0, value.ndim - 1)
     size = value.shape[axis]
-    kind = scope.choice(
-        ["rev", "transpose", "reshape", "slice", "expand", "pad", "roll", "tile", "fit", "repeat"]
-    )
+    kind = scope.choice(["rev", "transpose", "reshape", "slice", "expand", "pad", "roll", "tile", "fit", "repeat", "rank"])
     if kind == "rev":
         return [jnp.flip(value, axis)]
     if kind == "transpose":
@@ -194,6 +207,8 @@ def move(scope: Scope) -> list[Any]:
         widths[axis] = (scope.small(-1, 2), scope.small(-1, 2), scope.choice([0, 0, 1]))
         fill = jnp.asarray(scope.corner(value.dtype), value.dtype)
         return [lax.pad(value, fill, widths)]
+    if kind == "rank":
+        return [jnp.expand_dims(value, scope.choice([(0, 2), (0, 1, 3), (1, 3)]))] if value.ndim == 2 else [value[None, :, None]]
     if kind == "roll":
         return [jnp.roll(value, scope.small(-2, 5), axis)]
     if kind == "tile" and value.ndim == 1 and size:
@@ -280,9 +295,7 @@ def position(scope: Scope) -> list[Any]:
 @step(1)
 def sized(scope: Scope) -> list[Any]:
     """Library routines with a static result size, which index past the end on purpose."""
-    kind = scope.choice(
-        ["nonzero", "unique", "bincount", "where", "repeat", "segment", "one_hot", "digitize"]
-    )
+    kind = scope.choice(["nonzero", "unique", "bincount", "where", "repeat", "segment", "one_hot", "digitize"])
     size = scope.choice([2, 3, 4, 5])
     if kind == "nonzero":
         mask = jnp.asarray(scope.boolean((4,)))
@@ -317,9 +330,7 @@ def float_arithmetic(scope: Scope) -> list[Any]:
         functions = [lax.exp, lax.tanh, lax.logistic, lax.sqrt, lax.sin, lax.log, lax.abs, lax.neg, lax.sign]
         return [scope.choice(functions)(left)]
     if kind == "round":
-        rounded = scope.choice(
-            [lax.floor, lax.ceil, lambda v: lax.round(v, lax.RoundingMethod.TO_NEAREST_EVEN)]
-        )
+        rounded = scope.choice([lax.floor, lax.ceil, lambda v: lax.round(v, lax.RoundingMethod.TO_NEAREST_EVEN)])
         return [rounded(left)]
     if kind == "scale":
         unit = jnp.clip(left, 0.0, 1.0) if scope.chance(0.6) else lax.logistic(left)
@@ -347,9 +358,7 @@ def random_draw(scope: Scope) -> list[Any]:
         return [jax.random.bits(key, (4,), scope.choice([np.uint32, np.uint8]))]
     if kind == "randint":
         low = scope.small(-1, 1)
-        high: Any = (
-            jnp.asarray(scope.integer((), np.dtype("int32"))) if scope.chance(0.3) else scope.small(1, 5)
-        )
+        high: Any = jnp.asarray(scope.integer((), np.dtype("int32"))) if scope.chance(0.3) else scope.small(1, 5)
         return [jax.random.randint(key, scope.choice([(), (4,)]), low, high)]
     if kind == "permutation":
         return [jax.random.permutation(key, 4)]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from tests.fuzz.containment import why_outside
+from tests.fuzz.refs import REF_ACCESSES, ref_windows
 from tests.fuzz.windows import FAR, Windows, per_window, windows_of
 
 
@@ -65,16 +66,16 @@ class Watch:
         entry = self.accesses.get(id(eqn))
         if entry is None:
             raise _fail("missing", eqn, "an access that ran is not in the report")
-        windows = windows_of(eqn.primitive.name, eqn.params, invals)
+        name = eqn.primitive.name
+        find = ref_windows if name in REF_ACCESSES else windows_of
+        windows = find(name, eqn.params, invals)
         if windows is None or windows.starts.size == 0:
             return outval
         inside = windows.inside
         if not inside.all():
             self.left.add(id(eqn))
             if entry.verdict == "safe":
-                raise _fail(
-                    "safe left its array", eqn, f"start {windows.starts[~inside][0]} of {windows.shape}"
-                )
+                raise _fail("safe left its array", eqn, f"start {windows.starts[~inside][0]} of {windows.shape}")
         self._bounds(eqn, entry, windows)
         if self.lesser is None:
             self.lesser = _wrong_pattern(eqn, entry, windows)

@@ -27,6 +27,4 @@ def test_a_clean_report_says_nothing() -> None:
 
 def test_an_unused_comment() -> None:
     comment = Suppression(Location("m.py", 3, "", "x"), (), False)
-    assert suppression_as_concise(comment) == (
-        "m.py:3: RZ902 unused '# redzone: ignore' silences nothing: remove it"
-    )
+    assert suppression_as_concise(comment) == ("m.py:3: RZ902 unused '# redzone: ignore' silences nothing: remove it")

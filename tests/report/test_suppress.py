@@ -89,9 +89,7 @@ def test_a_comment_used_by_any_check_is_used() -> None:
 
 def test_complaints() -> None:
     here = Location("m.py", 3, "", "x")
-    assert "'# redzone: ignore[RZ101]' silences nothing" in suppress.complaint(
-        Suppression(here, ("RZ101",), False)
-    )
+    assert "'# redzone: ignore[RZ101]' silences nothing" in suppress.complaint(Suppression(here, ("RZ101",), False))
     assert suppress.complaint(Suppression(here, ("RZ999",), False)).startswith("no rule is called RZ999")
 
 

@@ -84,9 +84,7 @@ def test_notes_unmodelled_and_unused_comments() -> None:
     text = report_as_text(report(unmodelled={"fft": 2}, notes=("mind the gap",), suppressions=(unused,)))
     assert "not modelled, taken as any value [RZ901]: fft ×2" in text
     assert "note: mind the gap" in text
-    assert "unused[RZ902]: /project/model.py:7: '# redzone: ignore[RZ101]' silences nothing" in " ".join(
-        text.split()
-    )
+    assert "unused[RZ902]: /project/model.py:7: '# redzone: ignore[RZ101]' silences nothing" in " ".join(text.split())
 
 
 def test_everything_fits_into_80_columns() -> None:

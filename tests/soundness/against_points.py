@@ -42,10 +42,7 @@ def first_failure(eqn: Any, seed: int, rounds: int = 30, points: int = 6) -> str
         claimed = rule.apply(eqn, *facts)
         claims = claimed if isinstance(claimed, list | tuple) else [claimed]
         for _ in range(points):
-            values = [
-                point_inside(rng, f, a.aval.shape, a.aval.dtype)
-                for f, a in zip(facts, eqn.invars, strict=True)
-            ]
+            values = [point_inside(rng, f, a.aval.shape, a.aval.dtype) for f, a in zip(facts, eqn.invars, strict=True)]
             if any(why_outside(f, v) for f, v in zip(facts, values, strict=True)):
                 continue  # rounding to the dtype moved the point out of its own fact
             with np.errstate(all="ignore"):
@@ -53,9 +50,7 @@ def first_failure(eqn: Any, seed: int, rounds: int = 30, points: int = 6) -> str
             for claim, result in zip(claims, results, strict=True):
                 trouble = why_outside(claim, result)
                 if trouble:
-                    return (
-                        f"{eqn}\n  facts  {facts}\n  point  {values}\n  gives  {result}\n  but    {trouble}"
-                    )
+                    return f"{eqn}\n  facts  {facts}\n  point  {values}\n  gives  {result}\n  but    {trouble}"
     return ""
 
 

@@ -241,6 +241,11 @@ def _folds() -> Iterator[Entry]:
         )
 
 
+def _linear_algebra() -> Iterator[Entry]:
+    yield "lu", lax.linalg.lu, _of("float32", (3, 3))
+    yield "lu_pivots", lambda p: lax.linalg.lu_pivots_to_permutation(p, 4), _of("int32", (3,))
+
+
 def _accesses() -> Iterator[Entry]:
     index = _of("int32", ())
     for dtype in ("int32", "uint8", "bool", "float32"):
@@ -318,6 +323,7 @@ def entries() -> Iterator[Entry]:
     yield from _conversions()
     yield from _movement()
     yield from _folds()
+    yield from _linear_algebra()
     yield from _accesses()
 
 

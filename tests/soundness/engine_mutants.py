@@ -89,9 +89,7 @@ def _sums_turned_around(right: Any) -> Any:
         a, b = self.pairwise(step, level)
         fact = summarised(fact)
         if self.integral(step) and self.fits(step, a.lo + b.lo, a.hi + b.hi):
-            self.narrow_operand(
-                step, 0, refine._range(fact.lo - b.lo, max(fact.hi - b.hi, fact.lo - b.lo)), level
-            )
+            self.narrow_operand(step, 0, refine._range(fact.lo - b.lo, max(fact.hi - b.hi, fact.lo - b.lo)), level)
 
     return wrong
 
@@ -199,9 +197,7 @@ ENGINE_MUTANTS = [
     EngineMutant("sums never wrap", f"{REFINE}:Refiner.fits", _constant(True)),
     EngineMutant("a sum's operand moves the wrong way", f"{REFINE}:Refiner._add", _sums_turned_around),
     EngineMutant("a difference is a sum", f"{REFINE}:Refiner._sub", lambda right: refine.Refiner._add),
-    EngineMutant(
-        "a false conjunction has false parts", f"{REFINE}:Refiner.connective", _connective_always_both
-    ),
+    EngineMutant("a false conjunction has false parts", f"{REFINE}:Refiner.connective", _connective_always_both),
     EngineMutant("max is min", f"{REFINE}:Refiner._max", lambda right: refine.Refiner._min),
     EngineMutant(
         "quotients are exact",

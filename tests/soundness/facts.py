@@ -196,9 +196,7 @@ def _whole(rng: random.Random, low: int, high: int, step: int, pick: str) -> int
     if pick == "high":
         return high
     stride = max(step, 1)
-    edges = [
-        v for v in (0, -1, 1, low + stride, high - stride) if low <= v <= high and (v - low) % stride == 0
-    ]
+    edges = [v for v in (0, -1, 1, low + stride, high - stride) if low <= v <= high and (v - low) % stride == 0]
     if edges and rng.random() < 0.5:
         return rng.choice(edges)
     return low + stride * rng.randint(0, (high - low) // stride)

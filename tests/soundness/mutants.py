@@ -452,9 +452,7 @@ ARITHMETIC = [
         ),
     ),
     *_of("eq_p", ("equal ranges are equal values", ("eq int32",), instead(_always_equal_when_alike))),
-    *_of(
-        "ne_p", ("forgets NaN", ("ne float32",), with_operands(lambda a, b: (_never_nan(a), _never_nan(b))))
-    ),
+    *_of("ne_p", ("forgets NaN", ("ne float32",), with_operands(lambda a, b: (_never_nan(a), _never_nan(b))))),
     *_of("is_finite_p", ("forgets NaN", ("is_finite float32",), with_operands(lambda a: (_never_nan(a),)))),
     *_of("select_n_p", ("takes the first case", ("select int32", "select 3"), instead(_first_case))),
 ]
@@ -491,8 +489,7 @@ FLOATS = [
             instead(
                 lambda e, a, b: (
                     _plain_float(lambda x, y: x / y)(e, a, b)
-                    if 0 not in (summarised(b).lo, summarised(b).hi)
-                    and summarised(b).lo * summarised(b).hi > 0
+                    if 0 not in (summarised(b).lo, summarised(b).hi) and summarised(b).lo * summarised(b).hi > 0
                     else Fact(-math.inf, math.inf, 1, True)
                 )
             ),
@@ -506,10 +503,7 @@ FLOATS = [
             ("ceil float32",),
             instead(
                 lambda e, a: Fact(
-                    *(
-                        x if math.isinf(x) else float(math.floor(x))
-                        for x in (summarised(a).lo, summarised(a).hi)
-                    ),
+                    *(x if math.isinf(x) else float(math.floor(x)) for x in (summarised(a).lo, summarised(a).hi)),
                     1,
                     a.nan,
                 )
@@ -523,10 +517,7 @@ FLOATS = [
             ("round AWAY_FROM_ZERO", "round TO_NEAREST_EVEN"),
             instead(
                 lambda e, a: Fact(
-                    *(
-                        x if math.isinf(x) else float(math.floor(x))
-                        for x in (summarised(a).lo, summarised(a).hi)
-                    ),
+                    *(x if math.isinf(x) else float(math.floor(x)) for x in (summarised(a).lo, summarised(a).hi)),
                     1,
                     a.nan,
                 )
@@ -561,9 +552,7 @@ MOVEMENT = [
     *_of("reshape_p", ("is the identity", ("reshape int32",), instead(_not_moved))),
     *_of("broadcast_in_dim_p", ("is the identity", ("broadcast int32",), instead(_not_moved))),
     *_of("squeeze_p", ("is the identity", ("squeeze int32",), instead(_not_moved))),
-    *_of(
-        "split_p", ("parts swapped", ("split int32",), lambda right: lambda e, a: list(reversed(right(e, a))))
-    ),
+    *_of("split_p", ("parts swapped", ("split int32",), lambda right: lambda e, a: list(reversed(right(e, a))))),
     *_of("stack_p", ("first part only", ("stack int32",), instead(_first_part))),
 ]
 

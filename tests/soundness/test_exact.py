@@ -115,9 +115,7 @@ def test_finished_lanes_keep_their_values():
     closed = jax.make_jaxpr(jax.vmap(lambda n: lax.while_loop(lambda i: i < n, lambda i: i + 1, 0)))(limits)
     (last,) = Interpreter(closed).run([limits], observer)
     assert last.tolist() == [0, 3, 1]
-    assert observer.values["add"] == [[1, 1, 1], [1, 2, 2], [1, 3, 2]], (
-        "finished lanes run, their results unused"
-    )
+    assert observer.values["add"] == [[1, 1, 1], [1, 2, 2], [1, 3, 2]], "finished lanes run, their results unused"
 
 
 def test_a_run_without_end_is_stopped():

@@ -20,27 +20,81 @@ def test_rule_holds_at_points(label):
 
 ANY_VALUE = {
     # Their rule is "any value of the dtype", which needs no points.
-    *(
-        "after_all approx_top_k cholesky complex conj conv_general_dilated create_token custom_linear_solve eig eigh"
-    ).split(),
-    *(
-        "empty empty2 fft geqp3 geqrf hessenberg householder_product igamma igamma_grad_a igammac imag io_callback lu mulhi"
-    ).split(),
-    *(
-        "platform_index polygamma pure_callback psum psum_invariant qr random_bits random_clone random_fold_in random_gamma"
-    ).split(),
-    *("random_seed random_split random_unwrap random_wrap real reduce reduce_scatter reduce_window").split(),
-    *(
-        "regularized_incomplete_beta rng_bit_generator rng_uniform schur select_and_gather_add select_and_scatter"
-    ).split(),
-    *("select_and_scatter_add svd threefry2x32 triangular_solve tridiagonal tridiagonal_solve zeta").split(),
+    *[
+        "after_all",
+        "approx_top_k",
+        "cholesky",
+        "complex",
+        "conj",
+        "conv_general_dilated",
+        "create_token",
+        "custom_linear_solve",
+        "eig",
+        "eigh",
+    ],
+    *[
+        "empty",
+        "empty2",
+        "fft",
+        "geqp3",
+        "geqrf",
+        "hessenberg",
+        "householder_product",
+        "igamma",
+        "igamma_grad_a",
+        "igammac",
+        "imag",
+        "io_callback",
+        "lu",
+        "mulhi",
+    ],
+    *[
+        "platform_index",
+        "polygamma",
+        "pure_callback",
+        "psum",
+        "psum_invariant",
+        "qr",
+        "random_bits",
+        "random_clone",
+        "random_fold_in",
+        "random_gamma",
+    ],
+    *[
+        "random_seed",
+        "random_split",
+        "random_unwrap",
+        "random_wrap",
+        "real",
+        "reduce",
+        "reduce_scatter",
+        "reduce_window",
+    ],
+    *[
+        "regularized_incomplete_beta",
+        "rng_bit_generator",
+        "rng_uniform",
+        "schur",
+        "select_and_gather_add",
+        "select_and_scatter",
+    ],
+    *["select_and_scatter_add", "svd", "threefry2x32", "triangular_solve", "tridiagonal", "tridiagonal_solve", "zeta"],
 }
 ONE_DEVICE = {
-    # Collectives and placement: on one device the identity, covered by the shard_map cases.
-    *(
-        "all_gather all_gather_invariant all_to_all device_put layout_constraint pbroadcast pmax pmin ppermute"
-    ).split(),
-    *("psend pvary reshard sharding_constraint").split(),
+    "dim_as_value",
+    # Symbolic dimensions have no concrete points; collectives and placement: on one device the identity, covered by the shard_map cases.
+    *[
+        "all_gather",
+        "all_gather_invariant",
+        "all_to_all",
+        "device_put",
+        "layout_constraint",
+        "pbroadcast",
+        "pmax",
+        "pmin",
+        "ppermute",
+    ],
+    *["psend", "pvary", "reshard", "sharding_constraint"],
 }
 
 

@@ -22,8 +22,7 @@ def _dynamic_slice(eqn: Any, chain: tuple[Any, ...]) -> Site:
 def _dynamic_update_slice(eqn: Any, chain: tuple[Any, ...]) -> Site:
     operand, update = eqn.invars[0].aval, eqn.invars[1].aval
     columns = tuple(
-        Column(d, 2 + d, None, n - size)
-        for d, (n, size) in enumerate(zip(operand.shape, update.shape, strict=True))
+        Column(d, 2 + d, None, n - size) for d, (n, size) in enumerate(zip(operand.shape, update.shape, strict=True))
     )
     return Site(eqn, chain, "write", "clamp", operand, tuple(update.shape), columns, 1)
 
@@ -44,9 +43,7 @@ def _tuples(indices: Any) -> Any:
 def _gather(eqn: Any, chain: tuple[Any, ...]) -> Site:
     operand, indices = eqn.invars[0].aval, eqn.invars[1].aval
     numbers, sizes = eqn.params["dimension_numbers"], eqn.params["slice_sizes"]
-    columns = tuple(
-        Column(d, 1, k, operand.shape[d] - sizes[d]) for k, d in enumerate(numbers.start_index_map)
-    )
+    columns = tuple(Column(d, 1, k, operand.shape[d] - sizes[d]) for k, d in enumerate(numbers.start_index_map))
     return Site(eqn, chain, "read", _mode(eqn, "fill"), operand, tuple(sizes), columns, _tuples(indices))
 
 
@@ -66,8 +63,7 @@ def _scatter(eqn: Any, chain: tuple[Any, ...]) -> Site:
     numbers = eqn.params["dimension_numbers"]
     window = scatter_window(eqn)
     columns = tuple(
-        Column(d, 1, k, operand.shape[d] - window[d])
-        for k, d in enumerate(numbers.scatter_dims_to_operand_dims)
+        Column(d, 1, k, operand.shape[d] - window[d]) for k, d in enumerate(numbers.scatter_dims_to_operand_dims)
     )
     return Site(eqn, chain, "write", _mode(eqn, "drop"), operand, window, columns, _tuples(indices))
 
@@ -120,9 +116,7 @@ def _ref(effect: str, first: int) -> Any:
         indexers = jax.tree_util.tree_unflatten(eqn.params["tree"], places)
         columns: list[Column] = []
         if len(indexers) > 1 or any(not hasattr(x, "indices") for x in indexers):
-            return Site(
-                eqn, chain, effect, "ref", buffer, (), (), 1, opaque="a ref seen through a transformation"
-            )
+            return Site(eqn, chain, effect, "ref", buffer, (), (), 1, opaque="a ref seen through a transformation")
         window = list(buffer.shape)
         count: Any = 1
         for indexer in indexers:
@@ -133,9 +127,7 @@ def _ref(effect: str, first: int) -> Any:
                     columns.append(Column(d, index.position, None, buffer.shape[d] - 1))
                     window[d] = 1
                 elif hasattr(index, "start"):
-                    window[d] = (
-                        (index.size - 1) * index.stride + 1 if isinstance(index.stride, int) else index.size
-                    )
+                    window[d] = (index.size - 1) * index.stride + 1 if isinstance(index.stride, int) else index.size
                     if isinstance(index.start, _Place):
                         columns.append(Column(d, index.start.position, None, buffer.shape[d] - window[d]))
         return Site(eqn, chain, effect, "ref", buffer, tuple(window), tuple(columns), count)

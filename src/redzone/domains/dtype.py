@@ -49,14 +49,14 @@ def _measure(dtype: Any) -> DtypeInfo:
         integer = np.iinfo(dtype)
         return DtypeInfo(dtype.kind, int(integer.min), int(integer.max), integer.bits)
     try:
-        small = ml_dtypes.iinfo(dtype)
+        small = ml_dtypes.iinfo(dtype)  # type: ignore[no-untyped-call]
         return DtypeInfo("i" if small.min < 0 else "u", int(small.min), int(small.max), small.bits)
     except ValueError:
         pass
     if dtype.kind == "c":
         return OPAQUE
     try:
-        real = ml_dtypes.finfo(dtype)
+        real = ml_dtypes.finfo(dtype)  # type: ignore[no-untyped-call]
         return DtypeInfo("f", -_INFINITY, _INFINITY, real.bits, real.nmant + 1)
     except ValueError:
         return OPAQUE

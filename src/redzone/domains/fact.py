@@ -119,7 +119,7 @@ def constant(value: Any) -> Fact:
         if (array == first).all():
             return scalar(first)
         wide = array.astype(np.int64)
-        if -SMALL <= int(wide.min()) and int(wide.max()) <= SMALL:
+        if int(wide.min()) >= -SMALL and int(wide.max()) <= SMALL:
             return Fact(wide, wide)
     return _hull(int(array.min()), int(array.max()))
 

@@ -57,9 +57,7 @@ def masked_runs(closed: Any, inventory: Inventory, in_facts: Sequence[Fact], mas
     return runner.masked
 
 
-def analyse(
-    closed: Any, in_facts: Sequence[Fact], *, everything: bool = False, strict: bool = False
-) -> Analysis:
+def analyse(closed: Any, in_facts: Sequence[Fact], *, everything: bool = False, strict: bool = False) -> Analysis:
     """Facts at every access of a closed jaxpr, given one fact per input.
 
     `everything` asks for every equation's facts, not only those that reach an access; `strict` lets

@@ -126,19 +126,19 @@ class Runner:
             if any(f is None for f in facts):
                 continue
             old = self.facts.get(id(eqn))
-            self.facts[id(eqn)] = (
-                facts if old is None else [join(a, b) for a, b in zip(old, facts, strict=True)]
-            )
+            self.facts[id(eqn)] = facts if old is None else [join(a, b) for a, b in zip(old, facts, strict=True)]
 
     # Selects
 
     def select(self, program: Program, env: list[Any], step: Step) -> Fact:
         which = env[step.ins[0]]
         if which.step == 0 and type(which.lo) is int:
-            return env[step.ins[1 + min(max(which.lo, 0), len(step.ins) - 2)]]
+            taken: Fact = env[step.ins[1 + min(max(which.lo, 0), len(step.ins) - 2)]]
+            return taken
         eqn = step.eqn
         if len(step.ins) != 3 or dtype_info(eqn.invars[0].aval.dtype).kind != "b":
-            return _SELECT.apply(eqn, which, *[env[i] for i in step.ins[1:]])
+            joined: Fact = _SELECT.apply(eqn, which, *[env[i] for i in step.ins[1:]])
+            return joined
         cases: list[Fact | None] = [env[step.ins[1]], env[step.ins[2]]]
         kept = type(which.lo) is np.ndarray
         if (
@@ -189,9 +189,7 @@ class Runner:
             if out >= 0:
                 env[out] = results[i] if results[i] is not None else top_of(step.eqn.outvars[i])
 
-    def inputs_of_branch(
-        self, program: Program, env: list[Any], step: Step, k: int, last: int
-    ) -> list[Fact] | None:
+    def inputs_of_branch(self, program: Program, env: list[Any], step: Step, k: int, last: int) -> list[Fact] | None:
         """What a branch's operands hold when it is taken; None where it never is."""
         if len(step.ins) == 1 or program.defs.get(step.ins[0]) is None:
             return [env[i] for i in step.ins]
@@ -226,9 +224,7 @@ def _chosen(which: Fact, first: Fact, second: Fact) -> Fact:
     except ValueError:
         return join(summarised(first), summarised(second))
     both = join(first, second)
-    if size > 4096 or any(
-        type(f.lo) is not np.ndarray and type(f.lo) not in (int, float) for f in (first, second)
-    ):
+    if size > 4096 or any(type(f.lo) is not np.ndarray and type(f.lo) not in (int, float) for f in (first, second)):
         return both
     if dtype_info(np.asarray(both.lo).dtype).kind == "x":
         return both

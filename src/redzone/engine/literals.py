@@ -83,7 +83,7 @@ def known_index(site: Site, known: dict[Any, Any]) -> list[int] | None:
             value = value[column.column]
         if type(value) is not int or column.also is not None or column.repeat != 1:
             return None
-        if not (0 <= value and type(column.limit) is int and value <= column.limit):
+        if not (value >= 0 and type(column.limit) is int and value <= column.limit):
             return None
         index.append(value)
     return index if site.columns else None

@@ -174,10 +174,7 @@ def run_scan(runner: Runner, env: list[Any], step: Step, context: Context | None
     avals = [v.aval for v in step.eqn.outvars[: shape.carry_count]]
 
     def feed(now: dict[int, Fact]) -> list[Fact]:
-        return [
-            now.get(position - shape.consts, fact)
-            for (position, _), fact in zip(body.inputs, inputs, strict=True)
-        ]
+        return [now.get(position - shape.consts, fact) for (position, _), fact in zip(body.inputs, inputs, strict=True)]
 
     outer, body.special = body.special, _special(body, shape, inits)
     try:
@@ -257,9 +254,7 @@ def _count(carries: _Carries, trips: int | None) -> dict[int, Fact]:
     return final
 
 
-def _rest(
-    carries: _Carries, moving: list[int], run: Any, thresholds: tuple[int, ...], trips: int | None
-) -> Any:
+def _rest(carries: _Carries, moving: list[int], run: Any, thresholds: tuple[int, ...], trips: int | None) -> Any:
     """Bring the moving carries to an inductive set of facts; returns the body's last environment."""
     env = run()
     if not moving:
@@ -315,9 +310,7 @@ def _bounded_growth(carries: _Carries, moving: list[int], env: Any, trips: int) 
             continue
         lo, hi = min(0, change[0]) * (trips - 1), max(0, change[1]) * (trips - 1)
         # The value after the last iteration must fit too: then no addition in any iteration wraps.
-        spill = _after(
-            carries.first[i], min(0, change[0]) * trips, max(0, change[1]) * trips, carries.info[i], 1
-        )
+        spill = _after(carries.first[i], min(0, change[0]) * trips, max(0, change[1]) * trips, carries.info[i], 1)
         bound = _after(carries.first[i], lo, hi, carries.info[i], 1)
         if spill is None or bound is None:
             continue
@@ -351,15 +344,10 @@ def run_while(runner: Runner, env: list[Any], step: Step, context: Context | Non
     batched = bool(test.jaxpr.outvars[0].aval.shape)
 
     def tested(now: dict[int, Fact], record: bool) -> list[Any]:
-        facts = [
-            now.get(p - nt, fact) if p >= nt else fact
-            for (p, _), fact in zip(test.inputs, asked, strict=True)
-        ]
+        facts = [now.get(p - nt, fact) if p >= nt else fact for (p, _), fact in zip(test.inputs, asked, strict=True)]
         return runner.run(test, facts, record, context, step, -1)
 
-    def when(
-        now: dict[int, Fact], checked: list[Any], truth: int, lane: bool = False
-    ) -> dict[int, Fact] | None:
+    def when(now: dict[int, Fact], checked: list[Any], truth: int, lane: bool = False) -> dict[int, Fact] | None:
         """The carries when the condition comes out so; None where it can't."""
         if batched and truth and not lane:
             return now if summarised(checked[test.outs[0]]).hi else None
@@ -375,10 +363,7 @@ def run_while(runner: Runner, env: list[Any], step: Step, context: Context | Non
         return held
 
     def feed(now: dict[int, Fact]) -> list[Fact]:
-        return [
-            now.get(p - nb, fact) if p >= nb else fact
-            for (p, _), fact in zip(body.inputs, inputs, strict=True)
-        ]
+        return [now.get(p - nb, fact) if p >= nb else fact for (p, _), fact in zip(body.inputs, inputs, strict=True)]
 
     outer, body.special = body.special, _special(body, shape, inits)
     try:
@@ -442,9 +427,7 @@ def is_lanewise(body: Program) -> bool:
             or (
                 step.kind == SIMPLE
                 and step.rule is not None
-                and (
-                    step.rule.pointwise or step.eqn.primitive.name in ("select_n", "broadcast_in_dim", "iota")
-                )
+                and (step.rule.pointwise or step.eqn.primitive.name in ("select_n", "broadcast_in_dim", "iota"))
             )
             for step in body.steps
         )

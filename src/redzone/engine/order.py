@@ -69,9 +69,7 @@ def _halved_difference(body: Program, low: int, half: int) -> Step | None:
     wanted = 1 if step.eqn.primitive in _SHIFTS else 2
     if by is None or by.step != 0 or by.lo != wanted:
         converted = _origin(body, step.ins[1])
-        source = (
-            body.template[converted.ins[0]] if converted is not None and len(converted.ins) == 1 else None
-        )
+        source = body.template[converted.ins[0]] if converted is not None and len(converted.ins) == 1 else None
         if source is None or source.step != 0 or source.lo != wanted:
             return None
     if step.eqn.primitive not in (_DIV, *_SHIFTS) and step.rule is not FLOOR_DIVIDE:

@@ -142,7 +142,7 @@ class Refiner:
         if relation not in ("lt", "le", "gt", "ge", "eq"):
             return
         a, b = summarised(self.operand(step, 0, level)), summarised(self.operand(step, 1, level))
-        for position, x, y, r in ((0, a, b, relation), (1, b, a, _FLIPPED[relation])):
+        for position, _x, y, r in ((0, a, b, relation), (1, b, a, _FLIPPED[relation])):
             lo = y.lo if r in ("gt", "ge", "eq") else -math.inf
             hi = y.hi if r in ("lt", "le", "eq") else math.inf
             if r == "lt" and math.isfinite(hi):
@@ -252,8 +252,7 @@ class Refiner:
     def whole(self, step: Step, fact: Fact, level: Any) -> bool:
         """A reduction over one element changes nothing."""
         if step.eqn.params["axes"] and any(
-            type(n) is not int or n != 1
-            for n in (step.eqn.invars[0].aval.shape[a] for a in step.eqn.params["axes"])
+            type(n) is not int or n != 1 for n in (step.eqn.invars[0].aval.shape[a] for a in step.eqn.params["axes"])
         ):
             return False
         if level is ALL or not step.eqn.params["axes"]:
@@ -432,9 +431,7 @@ class Refiner:
         if inner is None or len(step.ins) != 3:
             return
         possible = [
-            k
-            for k in (0, 1)
-            if meet(summarised(self.operand(step, k + 1, level)), summarised(fact)) is not None
+            k for k in (0, 1) if meet(summarised(self.operand(step, k + 1, level)), summarised(fact)) is not None
         ]
         if not possible:
             raise Infeasible
@@ -491,9 +488,7 @@ class Refiner:
             if level is ALL:
                 inner = ALL
             elif rule.pointwise or step.eqn.primitive.name == "select_n":
-                inner = (
-                    self.level_of(step, position, level) if len(step.ins) == len(step.eqn.invars) else level
-                )
+                inner = self.level_of(step, position, level) if len(step.ins) == len(step.eqn.invars) else level
             elif rule.moves and position == 0:
                 inner = self.behind(step, level)
             before = self.env[source]

@@ -255,11 +255,7 @@ class _Build:
         value = atom.val
         if getattr(value, "shape", None) == () and type(value) not in (int, float):
             kind = value.dtype.kind
-            value = (
-                value.item()
-                if kind in "biu" or value.dtype == np.float64 or value.dtype == np.float32
-                else value
-            )
+            value = value.item() if kind in "biu" or value.dtype == np.float64 or value.dtype == np.float32 else value
         if type(value) in (int, bool, float):
             key = (type(value), value)
             found = self.literals.get(key) if value == value else None
@@ -377,9 +373,7 @@ class _Build:
         def position(_: Any, *__: Fact) -> Fact:
             return fact
 
-        self.emit(SIMPLE, eqn, (), [frame.slots.get(v, -1) for v in eqn.outvars]).rule = Rule(
-            position, "none"
-        )
+        self.emit(SIMPLE, eqn, (), [frame.slots.get(v, -1) for v in eqn.outvars]).rule = Rule(position, "none")
 
     def access(self, eqn: Any, frame: Frame) -> None:
         site = self.slicer.inventory.sites[id(eqn)]
@@ -409,9 +403,7 @@ class _Build:
 
     def is_only_read(self, frame: Frame, ref: Any) -> bool:
         """Whether a ref made here or handed to this run_state is used for reading and nothing else."""
-        made = ref in frame.bindings or any(
-            e.primitive is _NEW_REF_P and ref in e.outvars for e in frame.jaxpr.eqns
-        )
+        made = ref in frame.bindings or any(e.primitive is _NEW_REF_P and ref in e.outvars for e in frame.jaxpr.eqns)
         uses = (e for e in frame.jaxpr.eqns if ref in [a for a in e.invars if type(a) is not Literal])
         return made and ref not in frame.jaxpr.outvars and all(e.primitive is _GET_P for e in uses)
 
@@ -482,12 +474,7 @@ class _Build:
             slot = frame.slots.get(outer)
             if slot is None:
                 continue
-            if (
-                type(v) is not Literal
-                and v not in within.slots
-                and v not in within.bindings
-                and v not in within.consts
-            ):
+            if type(v) is not Literal and v not in within.slots and v not in within.bindings and v not in within.consts:
                 within.slots[v] = slot
             else:
                 self.emit(SIMPLE, eqn, (self.slot(within, v),), (slot,)).rule = SAME

@@ -58,9 +58,7 @@ def user_frames(source_info: Any) -> list[tuple[str, int, str]]:
     traceback = source_info.traceback
     if traceback is None:
         return []
-    return _up_to_us(
-        [(f.file_name, f.start_line, f.function_name) for f in _source_info.user_frames(traceback)]
-    )
+    return _up_to_us([(f.file_name, f.start_line, f.function_name) for f in _source_info.user_frames(traceback)])
 
 
 def all_frames(source_info: Any) -> list[tuple[str, int, str]]:

@@ -31,8 +31,7 @@ _FIXES: tuple[tuple[str, str], ...] = (
     ),
     (
         "NonConcreteBooleanIndexError",
-        "x[mask] has a size that depends on the values: use jnp.where(mask, x, fill), or "
-        "jnp.nonzero(mask, size=...)",
+        "x[mask] has a size that depends on the values: use jnp.where(mask, x, fill), or jnp.nonzero(mask, size=...)",
     ),
     ("ConcretizationTypeError", _STATIC),
     (

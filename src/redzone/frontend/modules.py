@@ -19,9 +19,7 @@ def module_named(name: str) -> ModuleType:
         return importlib.import_module(name)
     except ModuleNotFoundError as error:
         if error.name and (name == error.name or name.startswith(error.name + ".")):
-            raise CannotCheck(
-                f"there is no module {name!r}; give pkg.module:function, a file or a folder"
-            ) from None
+            raise CannotCheck(f"there is no module {name!r}; give pkg.module:function, a file or a folder") from None
         raise CannotCheck(_failed(name, error)) from error
     except (Exception, SystemExit) as error:
         raise CannotCheck(_failed(name, error)) from error

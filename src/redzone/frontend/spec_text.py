@@ -79,9 +79,7 @@ def _dtype(name: str, text: str) -> Any:
             "i8 … i64 u8 … u64 c64 c128 bool key"
         ) from None
     if jax.dtypes.canonicalize_dtype(dtype) != dtype:
-        raise CannotCheck(
-            f"--arg {text!r} is a 64-bit type, which JAX would cut to 32 bits; set JAX_ENABLE_X64=1"
-        )
+        raise CannotCheck(f"--arg {text!r} is a 64-bit type, which JAX would cut to 32 bits; set JAX_ENABLE_X64=1")
     return dtype
 
 

@@ -37,9 +37,7 @@ class Failed:
     reason: str
 
 
-def targets_in(
-    text: str, arg_texts: Sequence[str] = (), exclude: Sequence[str] = ()
-) -> Iterator[Target | Failed]:
+def targets_in(text: str, arg_texts: Sequence[str] = (), exclude: Sequence[str] = ()) -> Iterator[Target | Failed]:
     """Everything that one command-line target names; what cannot be checked comes back as `Failed`."""
     found = False
     try:

@@ -13,6 +13,7 @@ import numpy as np
 
 from redzone.domains import Fact, constant, dtype_info, settle, summarised, top
 from redzone.frontend.compat import open_jaxpr
+from redzone.frontend.failures import explained
 
 
 class CannotCheck(Exception):
@@ -32,19 +33,16 @@ class Spec:
     max: Any = None
 
     def __post_init__(self) -> None:
-        shape = (self.shape,) if isinstance(self.shape, int) else tuple(self.shape)
+        given: Any = self.shape
+        shape = (given,) if isinstance(given, int) else tuple(given)
         object.__setattr__(self, "shape", shape)
-        info = dtype_info(
-            jax.dtypes.canonicalize_dtype(self.dtype) if not _extended(self.dtype) else self.dtype
-        )
+        info = dtype_info(jax.dtypes.canonicalize_dtype(self.dtype) if not _extended(self.dtype) else self.dtype)
         for name in ("min", "max"):
             value = getattr(self, name)
             if value is None:
                 continue
             if info.kind == "x":
-                raise ValueError(
-                    f"Spec({self.dtype}) cannot have a {name}: its values are not ordered numbers"
-                )
+                raise ValueError(f"Spec({self.dtype}) cannot have a {name}: its values are not ordered numbers")
             array = np.asarray(value)
             if info.integral and array.dtype.kind not in "iub":
                 raise ValueError(
@@ -53,20 +51,14 @@ class Spec:
             try:
                 np.broadcast_shapes(array.shape, tuple(d if isinstance(d, int) else 1 for d in shape))
             except ValueError:
-                raise ValueError(
-                    f"Spec: {name} of shape {array.shape} does not broadcast to {shape}"
-                ) from None
-        if (
-            self.min is not None
-            and self.max is not None
-            and np.any(np.asarray(self.min) > np.asarray(self.max))
-        ):
+                raise ValueError(f"Spec: {name} of shape {array.shape} does not broadcast to {shape}") from None
+        if self.min is not None and self.max is not None and np.any(np.asarray(self.min) > np.asarray(self.max)):
             raise ValueError(f"Spec: min={self.min} is above max={self.max}; no value satisfies that")
 
 
 def _extended(dtype: Any) -> bool:
     try:
-        return bool(jax.dtypes.issubdtype(dtype, jax.dtypes.extended))
+        return bool(jax.numpy.issubdtype(dtype, jax.dtypes.extended))
     except TypeError:
         return False
 
@@ -150,9 +142,7 @@ def _is_leaf(x: Any) -> bool:
 
 
 def _is_array(x: Any) -> bool:
-    return isinstance(x, bool | int | float | complex | np.generic) or (
-        hasattr(x, "shape") and hasattr(x, "dtype")
-    )
+    return isinstance(x, bool | int | float | complex | np.generic) or (hasattr(x, "shape") and hasattr(x, "dtype"))
 
 
 def _argument_names(fn: Callable[..., Any], count: int) -> list[str]:
@@ -182,9 +172,7 @@ def trace(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
     def rebuild(values: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
         filled = dict(held)
         filled.update(zip(dynamic, values, strict=True))
-        rebuilt_args, rebuilt_kwargs = jax.tree_util.tree_unflatten(
-            tree, [filled[i] for i in range(len(leaves))]
-        )
+        rebuilt_args, rebuilt_kwargs = jax.tree_util.tree_unflatten(tree, [filled[i] for i in range(len(leaves))])
         return rebuilt_args, rebuilt_kwargs
 
     def flat(*values: Any) -> Any:
@@ -201,7 +189,7 @@ def trace(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
             abstract.append(leaf)
         inputs.append((label, leaf))
     started = time.perf_counter()
-    closed = _make_jaxpr(fn, flat, abstract, shown)
+    closed = _make_jaxpr(flat, abstract, shown)
     seconds = time.perf_counter() - started
     jaxpr, _ = open_jaxpr(closed)
     described = tuple(
@@ -219,40 +207,12 @@ def trace(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
 def _label(path: tuple[Any, ...], names: list[str]) -> str:
     first, second, *rest = path
     if first.idx == 0:
-        return names[second.idx] + jax.tree_util.keystr(tuple(rest))
+        return str(names[second.idx]) + jax.tree_util.keystr(tuple(rest))
     return str(second.key) + jax.tree_util.keystr(tuple(rest))
 
 
-_HINTS = (
-    (
-        "TracerBoolConversionError",
-        "an `if`, `while` or `and` depends on a traced value: use jax.lax.cond, jax.lax.while_loop or jnp.where",
-    ),
-    (
-        "TracerIntegerConversionError",
-        "a traced value is used where Python needs an int (a shape, a range, a list index): pass it as a plain argument of a closure or index with jnp",
-    ),
-    (
-        "NonConcreteBooleanIndexError",
-        "a boolean mask makes an array of unknown size: use jnp.where(mask, x, 0) or jnp.nonzero(mask, size=...)",
-    ),
-    ("TracerArrayConversionError", "a NumPy function was called on a traced value: use jax.numpy"),
-    (
-        "ConcretizationTypeError",
-        "a concrete value is needed where only shapes are known: make that argument static (close over it) or pass size=...",
-    ),
-    ("UnexpectedTracerError", "a traced value leaked out of its function through a global or an attribute"),
-)
-
-
-def _make_jaxpr(fn: Any, flat: Callable[..., Any], abstract: list[Any], shown: str) -> Any:
+def _make_jaxpr(flat: Callable[..., Any], abstract: list[Any], shown: str) -> Any:
     try:
         return jax.make_jaxpr(flat)(*abstract)
     except Exception as error:
-        kinds = {c.__name__ for c in type(error).__mro__}
-        hint = next((h for name, h in _HINTS if name in kinds), "")
-        if not hint and isinstance(error, TypeError) and "argument" in str(error):
-            hint = "the arguments given do not fit the function's signature"
-        first = "\n".join(str(error).strip().splitlines()[:6])
-        message = f"{shown} could not be traced: {type(error).__name__}: {first}"
-        raise CannotCheck(message + (f"\nfix: {hint}" if hint else "")) from error
+        raise CannotCheck(f"{shown} could not be traced: {explained(error)}") from error

@@ -30,11 +30,10 @@ _GROWING = {
 def lost_at(access: Access, seen: list[Seen], lost: Lost | None) -> tuple[str, bool]:
     """A sentence naming the equation that lost the index, and whether an overflow did it."""
     outside = next((b for b in access.bounds if not _inside(b)), None)
-    text = (
-        f"the index of dimension {outside.dim} can be {outside.lo} to {outside.hi}, may be {outside.min} to {outside.max}"
-        if outside
-        else "the index could not be bounded"
-    )
+    text = "the index could not be bounded"
+    if outside:
+        text = f"the index of dimension {outside.dim} can be {outside.lo} to {outside.hi}, "
+        text += f"may be {outside.min} to {outside.max}"
     step, overflow = _culprit(seen)
     if step is None and lost is not None:
         step = lost.step

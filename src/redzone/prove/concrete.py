@@ -31,9 +31,7 @@ def is_exact_here(eqn: Any) -> bool:
     name = eqn.primitive.name
     for v in (*eqn.invars, *eqn.outvars):
         info = dtype_info(getattr(v.aval, "dtype", None))
-        if info.kind == "x" or (
-            info.kind == "f" and name not in _MOVING and (name not in _IEEE or info.bits < 32)
-        ):
+        if info.kind == "x" or (info.kind == "f" and name not in _MOVING and (name not in _IEEE or info.bits < 32)):
             return False
     return True
 
@@ -88,7 +86,7 @@ def _simple(name: str, function: Callable[..., Any]) -> None:
     _exact(name)(lambda eqn, *values: function(*values))
 
 
-for _name, _function in {
+_DIRECT: dict[str, Callable[..., Any]] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
@@ -109,7 +107,8 @@ for _name, _function in {
     "ceil": np.ceil,
     "copy": lambda x: x,
     "stop_gradient": lambda x: x,
-}.items():
+}
+for _name, _function in _DIRECT.items():
     _simple(_name, _function)
 
 
@@ -124,9 +123,7 @@ def _div(eqn: Any, a: Any, b: Any) -> Any:
     wide_a, wide_b = a.astype(object), b.astype(object)
     zero = b == 0
     safe = np.where(zero, 1, wide_b)
-    quotient = np.where(
-        (wide_a < 0) != (safe < 0), -(np.abs(wide_a) // np.abs(safe)), np.abs(wide_a) // np.abs(safe)
-    )
+    quotient = np.where((wide_a < 0) != (safe < 0), -(np.abs(wide_a) // np.abs(safe)), np.abs(wide_a) // np.abs(safe))
     return _wrapped(np.where(zero, -1, quotient), a.dtype)
 
 
@@ -209,9 +206,7 @@ def _concatenate(eqn: Any, *parts: Any) -> Any:
 def _slice(eqn: Any, x: Any) -> Any:
     p = eqn.params
     strides = p["strides"] or (1,) * x.ndim
-    return x[
-        tuple(slice(a, b, s) for a, b, s in zip(p["start_indices"], p["limit_indices"], strides, strict=True))
-    ]
+    return x[tuple(slice(a, b, s) for a, b, s in zip(p["start_indices"], p["limit_indices"], strides, strict=True))]
 
 
 @_exact("argmax")
@@ -227,8 +222,9 @@ def _argmin(eqn: Any, x: Any) -> Any:
 @_exact("cumsum")
 def _cumsum(eqn: Any, x: Any) -> Any:
     axis = eqn.params["axis"]
-    backward = (lambda y: np.flip(y, axis)) if eqn.params["reverse"] else (lambda y: y)
-    return backward(np.cumsum(backward(x), axis=axis, dtype=x.dtype))
+    if eqn.params["reverse"]:
+        return np.flip(np.cumsum(np.flip(x, axis), axis=axis, dtype=x.dtype), axis)
+    return np.cumsum(x, axis=axis, dtype=x.dtype)
 
 
 @_exact("reduce_and")

@@ -15,7 +15,7 @@ from redzone.engine import Analysis, Seen, run_forward
 from redzone.engine.forward import Context, Runner
 from redzone.engine.program import COND, OBSERVE, SCAN, WHILE, Program, Step
 from redzone.frontend.trace import Input
-from redzone.prove.needs import FAR, Lost, Need, Walk
+from redzone.prove.needs import FAR, Lost, Need, Walk, hashable
 from redzone.report.model import Condition
 
 
@@ -30,7 +30,7 @@ class Proposal:
     """Whether a negative index may count from the end under it."""
 
     def key(self) -> Any:
-        return tuple((leaf, _hashable(n.lo), _hashable(n.hi)) for leaf, n in sorted(self.needs.items()))
+        return tuple((leaf, hashable(n.lo), hashable(n.hi)) for leaf, n in sorted(self.needs.items()))
 
 
 Reruns = dict[tuple[int, int, int], tuple[Context, Context | None]]
@@ -100,17 +100,13 @@ def _rerun(context: Context, step: Step, k: int) -> Context | None:
     return Context(body, env, context, step, k)
 
 
-def _hashable(bound: Any) -> Any:
-    return (bound.shape, bound.tobytes()) if type(bound) is np.ndarray else bound
-
-
 def narrowed(facts: Sequence[Fact], needs: dict[int, Need]) -> list[Fact] | None:
     """The inputs' facts under a proposal; None where nothing is left."""
     result = list(facts)
     for leaf, need in needs.items():
         fact = facts[leaf]
         rank_arrays = np.ndim(need.lo) or np.ndim(need.hi)
-        lo, hi = (need.lo, need.hi) if rank_arrays else (need.lo, need.hi)
+        lo, hi = need.lo, need.hi
         if rank_arrays:
             base = summarised(fact)
             if type(base.lo) is not int or abs(base.lo) > 2**31 or abs(base.hi) > 2**31:

@@ -40,7 +40,7 @@ class Deciding:
         size = analysis.inventory.equations
         self.purse = Purse(min(8000, 2000 + 2 * size))
         # What trying the ends of the contract may cost where nothing points to them.
-        self.corners = Purse(min(4000, 200 + size // 2))
+        self.corners = Purse(min(4000, 200 + size // 2), compiles=False)
         self.timings = {"conditions": 0.0, "witness": 0.0}
 
     def accesses(self) -> tuple[Access, ...]:
@@ -61,8 +61,7 @@ class Deciding:
         self.masked(result, open_sites)
         reruns: Reruns = {}
         proposals = {
-            id(site.eqn): propose(seen, reruns, result[id(site.eqn)].fix != "wraps")
-            for site, seen in open_sites
+            id(site.eqn): propose(seen, reruns, result[id(site.eqn)].fix != "wraps") for site, seen in open_sites
         }
         proved = self.validated(proposals)
         # Where counting from the end and from the start leaves a hole between them, ask for the plain range.
@@ -97,7 +96,9 @@ class Deciding:
         for key in found:
             access = result[key]
             access.verdict, access.decided_by = Verdict.MASKED, "select"
-            access.message = "may leave the array, but then every use of what was read is a select that picks the other side"
+            access.message = (
+                "may leave the array, but then every use of what was read is a select that picks the other side"
+            )
         if found:
             open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in found]
 
@@ -124,12 +125,12 @@ class Deciding:
         running = self.lanes.get(id(site.eqn))
         if running and all(one.inside for one in running):
             access = self.access(site, seen, Verdict.MASKED, "", "batched loop")
-            access.message = "leaves the array only in lanes of a batched loop that are done, whose results are thrown away"
+            access.message = (
+                "leaves the array only in lanes of a batched loop that are done, whose results are thrown away"
+            )
             return access
         why = declared_by(site)
-        if why and not (
-            site.effect == "write" and site.mode == "drop" and _may_wrap(seen) and "documented" not in why
-        ):
+        if why and not (site.effect == "write" and site.mode == "drop" and _may_wrap(seen) and "documented" not in why):
             verdict = Verdict.DECLARED
             access = self.access(site, seen, verdict, "", why)
             access.message = f"may leave the array, and the program says what happens then: {why}"
@@ -177,7 +178,8 @@ class Deciding:
         wraps = access.fix == "wraps"
         access.fix = ""
         # Nothing the inputs hold decides it: whatever they are, it leaves the array or it does not.
-        definite = any(_is_outside(site, one.facts) for one in seen) or not any(
+        outside = any(_is_outside(site, one.facts) for one in seen)
+        definite = outside or not any(
             depends_on_inputs(one.context, slot) for one in seen for slot in one.step.ins if not one.inside
         )
         blamed = proposal.made or self.breaks_contract(proposal)
@@ -189,7 +191,7 @@ class Deciding:
                 self.facts,
                 proposal.needs,
                 search=not definite or blamed,
-                purse=self.purse,
+                purse=self.purse if outside or blamed else self.corners,
             )
             if witness is not None:
                 self.unsafe(access, site, witness)

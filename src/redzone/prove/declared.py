@@ -8,10 +8,11 @@ routines that are documented to drop or fill are known by their frames.
 from __future__ import annotations
 
 import ast
-import functools
 import linecache
 import os
 import re
+import textwrap
+import warnings
 from typing import Any
 
 import jax
@@ -79,12 +80,7 @@ def _routine(site: Site) -> str:
     own = True
     for eqn in (site.eqn, *site.chain):
         frames = compat.all_frames(eqn.source_info)
-        if (
-            own
-            and eqn is not site.eqn
-            and eqn.params.get("name") in ROUTINES
-            and not _written_by_user(site.eqn)
-        ):
+        if own and eqn is not site.eqn and eqn.params.get("name") in ROUTINES and not _written_by_user(site.eqn):
             return str(eqn.params["name"])
         high = type(eqn.params.get("_prim")).__name__.lower()
         if high in ROUTINES:
@@ -104,11 +100,13 @@ def _written_by_user(eqn: Any) -> bool:
 
 
 def _says(site: Site, words: re.Pattern[str]) -> bool:
+    """Whether the user's statement has these words; asked only where the lines around have them."""
     for eqn in (site.eqn, *site.chain):
         frames = compat.user_frames(eqn.source_info)
         if frames:
             file, line, _ = frames[0]
-            return bool(words.search(statement_at(file, line)))
+            around = "".join(linecache.getline(file, n) for n in range(line - _REACH, line + _REACH + 1))
+            return bool(words.search(around) and words.search(statement_at(file, line)))
     return False
 
 
@@ -123,23 +121,29 @@ def _written_in_jax(site: Site, words: re.Pattern[str]) -> bool:
 
 
 def statement_at(file: str, line: int) -> str:
-    """The source text of the innermost simple statement that covers a line."""
-    first, last = line, line
-    for start, end in _statements(file):
-        if start <= line <= end and (last == first or end - start < last - first):
-            first, last = start, end
-    return "".join(linecache.getline(file, n) for n in range(first, last + 1))
+    """The source text of the simple statement that a line is part of.
+
+    Only the lines around it are read: parsing a whole library file would take longer than the check.
+    """
+    for start in range(line, max(line - _REACH, 0), -1):
+        for stop in range(line, line + _REACH):
+            text = "".join(linecache.getline(file, n) for n in range(start, stop + 1))
+            if not text.strip():
+                break
+            if _parses(text):
+                return text
+    return linecache.getline(file, line)
 
 
-@functools.lru_cache(maxsize=256)
-def _statements(file: str) -> tuple[tuple[int, int], ...]:
-    """Line ranges of the statements of a file that span several lines and hold no others."""
+#: How many lines a statement may extend before and after the line asked about.
+_REACH = 12
+
+
+def _parses(text: str) -> bool:
     try:
-        tree = ast.parse("".join(linecache.getlines(file)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            tree = ast.parse(textwrap.dedent(text))
     except (SyntaxError, ValueError):
-        return ()
-    return tuple(
-        (node.lineno, node.end_lineno or node.lineno)
-        for node in ast.walk(tree)
-        if isinstance(node, ast.stmt) and not hasattr(node, "body") and (node.end_lineno or 0) > node.lineno
-    )
+        return False
+    return len(tree.body) == 1 and not hasattr(tree.body[0], "body")

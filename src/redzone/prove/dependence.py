@@ -30,9 +30,7 @@ def _depends(context: Context, slot: int, done: set[tuple[int, int]]) -> bool:
         return True
     via, parent = context.step, context.parent
     if via.kind == COND:
-        return _depends(parent, via.ins[via.extra[context.branch][place]], done) or _depends(
-            parent, via.ins[0], done
-        )
+        return _depends(parent, via.ins[via.extra[context.branch][place]], done) or _depends(parent, via.ins[0], done)
     if any(_depends(parent, s, done) for s in via.ins):
         return True
     return any(out >= 0 and _depends(context, out, done) for out in program.outs)

@@ -24,6 +24,7 @@ from redzone.rules import RULES
 _P = primitives()
 _SELECT, _BROADCAST, _CONCATENATE = _P["select_n_p"], _P["broadcast_in_dim_p"], _P["concatenate_p"]
 _STEADY = (_P["squeeze_p"], _P["reshape_p"], _P["convert_element_type_p"], _BROADCAST)
+_DECISIVE = {_P["and_p"]: 1, _P["or_p"]: 0}
 _HERE = ("here",)
 
 
@@ -56,9 +57,7 @@ class Uses:
         return self.makers[id(jaxpr)].get(var)
 
 
-def _selects(
-    uses: Uses, jaxpr: Any, var: Any, shape: tuple[Any, ...], depth: int
-) -> Iterable[tuple[Any, Any, int]]:
+def _selects(uses: Uses, jaxpr: Any, var: Any, shape: tuple[Any, ...], depth: int) -> Iterable[tuple[Any, Any, int]]:
     """(equation, condition, case) of every select that a value ends in."""
     if depth == 0:
         raise _NotMasked
@@ -75,6 +74,9 @@ def _selects(
                     raise _NotMasked
                 outer = eqn.invars[inner.invars.index(condition)]
                 yield eqn, _condition(uses, jaxpr, outer, shape), case
+        elif primitive in _DECISIVE and eqn.outvars[0].aval.dtype == bool:
+            # ok & read: where ok is false, what was read changes nothing; with or, where it is true.
+            yield eqn, _condition(uses, jaxpr, eqn.invars[1 - position], shape), _DECISIVE[primitive]
         elif primitive in _STEADY or (primitive in RULES and RULES[primitive].pointwise):
             yield from _selects(uses, jaxpr, eqn.outvars[0], shape, depth - 1)
         else:
@@ -88,9 +90,7 @@ def _condition(uses: Uses, jaxpr: Any, atom: Any, shape: tuple[Any, ...]) -> Any
         if maker is None or maker.primitive is not _BROADCAST:
             break
         inner = maker.invars[0]
-        if inner.aval.shape and tuple(maker.params["broadcast_dimensions"]) != tuple(
-            range(len(inner.aval.shape))
-        ):
+        if inner.aval.shape and tuple(maker.params["broadcast_dimensions"]) != tuple(range(len(inner.aval.shape))):
             break
         atom = inner
     return atom
@@ -168,9 +168,7 @@ def _column(context: Context, refiner: Refiner, slot: int, column: int | None, l
     step = context.program.defs.get(slot)
     if step is not None and step.kind == SIMPLE and step.eqn.primitive is _CONCATENATE:
         sizes = [v.aval.shape[-1] for v in step.eqn.invars]
-        if step.eqn.params["dimension"] != len(step.eqn.outvars[0].aval.shape) - 1 or any(
-            n != 1 for n in sizes
-        ):
+        if step.eqn.params["dimension"] != len(step.eqn.outvars[0].aval.shape) - 1 or any(n != 1 for n in sizes):
             return None
         slot, step = step.ins[column], context.program.defs.get(step.ins[column])
     elif column != 0:

@@ -15,8 +15,8 @@ import numpy as np
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.symbolic import at_most
 from redzone.engine.forward import Context
-from redzone.engine.loops import counted_by
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
+from redzone.engine.loops import counted_by
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
 from redzone.frontend.compat import primitives
@@ -81,6 +81,10 @@ def _max(a: Any, b: Any) -> Any:
 
 def _min(a: Any, b: Any) -> Any:
     return np.minimum(a, b) if np.ndim(a) or np.ndim(b) else (a if at_most(a, b) else b)
+
+
+def hashable(bound: Any) -> Any:
+    return (bound.shape, bound.tobytes()) if type(bound) is np.ndarray else bound
 
 
 def is_far(bound: Any) -> bool:
@@ -159,6 +163,8 @@ class Walk:
         self.made = False
         self.leaves: dict[int, Need] = {}
         self.active: set[tuple[int, int]] = set()
+        self.asked: set[Any] = set()
+        self.runs: list[Any] = []
         self.budget = 400
 
     # Collecting
@@ -182,6 +188,13 @@ class Walk:
             return
         if fact.step == 0 and not fact.kept:
             raise Lost(step, "a constant that lies outside")
+        if stop is None:
+            # Asked before in this very run: what it takes is already among the leaves.
+            asked = (id(context.env), slot, hashable(need.lo), hashable(need.hi))
+            if asked in self.asked:
+                return
+            self.asked.add(asked)
+            self.runs.append(context.env)
         key = (id(context.program), slot)
         if key in self.active:
             # A loop keeps what it is asked to keep; whether it does is for the forward run to say.
@@ -230,9 +243,7 @@ class Walk:
             if by is not None and type(shape.length) is int:
                 # A counter: what it reaches from its first value is known.
                 low, high = min(0, by * (shape.length - 1)), max(0, by * (shape.length - 1))
-                self.reach(
-                    parent, via.ins[place], Need(_shift(need.lo, -low), _shift(need.hi, -high)), None, -1
-                )
+                self.reach(parent, via.ins[place], Need(_shift(need.lo, -low), _shift(need.hi, -high)), None, -1)
                 return
             self.carried(context, parent, via, place, i, need)
 
@@ -240,9 +251,7 @@ class Walk:
         self, context: Context, parent: Context, via: Step, place: int, position: int, slot: int, need: Need
     ) -> None:
         shape = via.extra
-        consts, offset = (
-            (shape.cond_consts, len(via.bodies[0].inputs)) if context.branch == -1 else (shape.consts, 0)
-        )
+        consts, offset = (shape.cond_consts, len(via.bodies[0].inputs)) if context.branch == -1 else (shape.consts, 0)
         if position < consts:
             self.reach(parent, via.ins[offset + place], need, None, -1)
             return
@@ -361,11 +370,7 @@ def _pivot(context: Context, step: Step) -> int | None:
     test = context.program.defs.get(step.ins[0])
     while test is not None and test.rule is SAME:
         test = context.program.defs.get(test.ins[0])
-    if (
-        test is None
-        or test.kind != SIMPLE
-        or test.eqn.primitive.name not in ("lt", "le", "gt", "ge", "eq", "ne")
-    ):
+    if test is None or test.kind != SIMPLE or test.eqn.primitive.name not in ("lt", "le", "gt", "ge", "eq", "ne"):
         return None
     sides = [s for s in test.ins if context.env[s] is not None and context.env[s].step != 0]
     return sides[0] if len(sides) == 1 else None
@@ -521,16 +526,8 @@ def _convert(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) ->
         return
     if source.kind == "f" and target.integral:
         need = need.uniform()
-        lo = (
-            float(need.lo)
-            if need.lo > 0
-            else float(np.nextafter(np.float32(need.lo - 1), np.float32(np.inf)))
-        )
-        hi = (
-            float(np.nextafter(np.float32(need.hi + 1), np.float32(-np.inf)))
-            if need.hi >= 0
-            else float(need.hi)
-        )
+        lo = float(need.lo) if need.lo > 0 else float(np.nextafter(np.float32(need.lo - 1), np.float32(np.inf)))
+        hi = float(np.nextafter(np.float32(need.hi + 1), np.float32(-np.inf))) if need.hi >= 0 else float(need.hi)
         ask(0, lo, hi)
         return
     raise Lost(step)
@@ -643,14 +640,8 @@ def _slice(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
     p, shape = step.eqn.params, step.eqn.invars[0].aval.shape
     strides = p["strides"] or (1,) * len(shape)
     need = _pieces(need, step.eqn.outvars[0].aval.shape)
-    cut = [
-        d
-        for d, n in enumerate(shape)
-        if (p["start_indices"][d], p["limit_indices"][d], strides[d]) != (0, n, 1)
-    ]
-    full = [
-        shape[d] if d in cut else (need.lo.shape[d] if np.ndim(need.lo) else 1) for d in range(len(shape))
-    ]
+    cut = [d for d, n in enumerate(shape) if (p["start_indices"][d], p["limit_indices"][d], strides[d]) != (0, n, 1)]
+    full = [shape[d] if d in cut else (need.lo.shape[d] if np.ndim(need.lo) else 1) for d in range(len(shape))]
     if any(type(n) is not int for n in full) or int(np.prod(full)) > APART:
         return [(0, need.uniform())]
     window = tuple(

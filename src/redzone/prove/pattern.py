@@ -12,7 +12,6 @@ from redzone.engine.forward import Context
 from redzone.engine.program import SIMPLE, Step
 from redzone.report.model import Pattern
 
-
 #: One way an access was reached: its index facts, and where they can be looked behind.
 Reached = tuple[list[Fact], Step | None, Context | None]
 
@@ -38,11 +37,7 @@ def pattern_of(site: Site, reached: list[Reached]) -> Pattern:
     kind, steps = kinds.pop() if len(kinds) == 1 else ("scattered", ())
     # One window each time; how often the access runs, and so how much it touches in all, is bounded by its extent.
     alone = len(reached) == 1 and reached[0][1] is None
-    most = (
-        size
-        if alone or (kind == "broadcast" and len(reached) == 1 and _is_fixed(reached[0][0]))
-        else high - low + 1
-    )
+    most = size if alone or (kind == "broadcast" and len(reached) == 1 and _is_fixed(reached[0][0])) else high - low + 1
     return Pattern(kind, steps, int(min(most, high - low + 1)), int(low), int(high))
 
 
@@ -60,9 +55,7 @@ def _itemsize(dtype: Any) -> int:
         return 8
 
 
-def _extent(
-    site: Site, facts: list[Fact], shape: Any, strides: Any, window: Any, item: int
-) -> tuple[int, int]:
+def _extent(site: Site, facts: list[Fact], shape: Any, strides: Any, window: Any, item: int) -> tuple[int, int]:
     low, high = 0, item - 1
     for d, n in enumerate(window):
         high += (n - 1) * strides[d]
@@ -148,9 +141,7 @@ def _offsets(site: Site, facts: list[Fact], strides: Any) -> np.ndarray | None:
     return np.asarray(total).ravel() if np.ndim(total) or site.columns else None
 
 
-def _sequence(
-    offsets: np.ndarray, window: Any, strides: Any, shape: Any, solid: bool
-) -> tuple[str, tuple[int, ...]]:
+def _sequence(offsets: np.ndarray, window: Any, strides: Any, shape: Any, solid: bool) -> tuple[str, tuple[int, ...]]:
     size = _bytes(window, strides)
     if offsets.size <= 1 or (offsets == offsets[0]).all():
         return "broadcast", ()
@@ -181,11 +172,8 @@ def _slope(context: Context, slot: int, depth: int) -> int | None:
     if name == "iota":
         shape = step.eqn.params["shape"]
         return 1 if all(n == 1 for d, n in enumerate(shape) if d != step.eqn.params["dimension"]) else None
-    if (
-        name in ("broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "copy")
-        or step.rule is not None
-        and step.eqn.primitive.name in ("jit", "pjit")
-        and len(step.ins) == 1
+    if name in ("broadcast_in_dim", "reshape", "squeeze", "convert_element_type", "copy") or (
+        step.rule is not None and step.eqn.primitive.name in ("jit", "pjit") and len(step.ins) == 1
     ):
         if name in ("broadcast_in_dim", "reshape"):
             old, new = step.eqn.invars[0].aval.shape, step.eqn.outvars[0].aval.shape

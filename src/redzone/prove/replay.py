@@ -50,6 +50,7 @@ class Replay:
         self.plans: dict[Any, Plan] = {}
         self.left = COST if budget is None else budget
         self.compiled: set[Any] = set()
+        self.compiles = True
         self.path: list[str] = []
         self.contains: dict[int, bool] = {}
 
@@ -88,9 +89,7 @@ class Replay:
                     steps.append((eqn, mine))
                     wanted.update(v for v in self.operands(eqn, mine) if type(v) is not Literal)
             steps.reverse()
-            found = self.plans[key] = Plan(
-                steps, frozenset(i for i, v in enumerate(jaxpr.invars) if v in wanted)
-            )
+            found = self.plans[key] = Plan(steps, frozenset(i for i, v in enumerate(jaxpr.invars) if v in wanted))
         return found
 
     def operands(self, eqn: Any, outs: frozenset[int]) -> list[Any]:
@@ -109,12 +108,11 @@ class Replay:
             nt, nb = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
             carries = self.carried(eqn, outs)
             body = self.plan(open_jaxpr(eqn.params["body_jaxpr"])[0], carries).inputs
-            kept = {*range(nt), *(nt + i for i in body if i < nb), *(nt + nb + i for i in carries)}
-            return [eqn.invars[i] for i in sorted(kept)]
+            given = {*range(nt), *(nt + i for i in body if i < nb), *(nt + nb + i for i in carries)}
+            return [eqn.invars[i] for i in sorted(given)]
         if eqn.primitive in CALLS and eqn.primitive is not SHARD_MAP_P:
             return [
-                eqn.invars[i]
-                for i in sorted(self.plan(open_jaxpr(eqn.params[CALLS[eqn.primitive]])[0], outs).inputs)
+                eqn.invars[i] for i in sorted(self.plan(open_jaxpr(eqn.params[CALLS[eqn.primitive]])[0], outs).inputs)
             ]
         return list(eqn.invars)
 
@@ -137,9 +135,7 @@ class Replay:
                 return outs
             outs = more
 
-    def run(
-        self, jaxpr: Any, consts: Any, arguments: list[Any], outs: frozenset[int] = frozenset()
-    ) -> list[Any]:
+    def run(self, jaxpr: Any, consts: Any, arguments: list[Any], outs: frozenset[int] = frozenset()) -> list[Any]:
         """The wanted results; None in the places of the others."""
         values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
         values.update(zip(jaxpr.invars, arguments, strict=True))
@@ -210,7 +206,7 @@ class Replay:
             kind = (primitive, tuple(str(v.aval) for v in eqn.invars))
             self.left -= 10 if kind in self.compiled else _COMPILE
             self.compiled.add(kind)
-            if self.left < 0:
+            if self.left < 0 or not self.compiles:
                 raise GaveUp("more to compile than a replay may take")
         return evaluate(eqn, inputs)
 
@@ -274,8 +270,10 @@ def _elements(aval: Any) -> int:
 class Purse:
     """What all replays of one check may cost together."""
 
-    def __init__(self, cost: int = COST) -> None:
+    def __init__(self, cost: int = COST, compiles: bool = True) -> None:
         self.left = cost
+        self.compiles = compiles
+        """Whether what numpy cannot evaluate may be compiled."""
 
 
 def replay(
@@ -283,6 +281,7 @@ def replay(
 ) -> tuple[tuple[int, ...], str] | None:
     """Run the program on these inputs; the offending index and path if the access leaves its array."""
     run = Replay(closed, site, None if purse is None else min(COST, purse.left))
+    run.compiles = purse is None or purse.compiles
     given = run.left
     with jax.default_device(jax.devices("cpu")[0]) if _has_cpu() else _Nothing():
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -34,7 +35,7 @@ def plain_value(source: Input, fact: Fact, number: Any = 0) -> Any:
 
 
 def _opaque(aval: Any) -> Any:
-    if jax.dtypes.issubdtype(aval.dtype, jax.dtypes.prng_key):
+    if jax.numpy.issubdtype(aval.dtype, jax.dtypes.prng_key):
         key = jax.random.key(0, impl=aval.dtype._impl.name)
         return jax.numpy.broadcast_to(key, aval.shape)
     return np.zeros(aval.shape, aval.dtype)
@@ -52,18 +53,15 @@ def find_witness(
 ) -> Witness | None:
     """An input within the contract for which the access really leaves its array.
 
-    With `ends`, only the ends of the contract are tried. With `search`, values just outside the proposed conditions and at the ends of the contract are tried.
+    With `ends`, only the ends of the contract are tried; with `search`, values just outside the proposed
+    conditions come first.
     """
-    tried = 0
-    for chosen in corners(inputs, facts) if ends else _candidates(inputs, facts, needs, search):
-        tried += 1
-        if tried > TRIES:
-            break
+    candidates = corners(inputs, facts) if ends else _candidates(inputs, facts, needs, search)
+    for chosen in itertools.islice(candidates, TRIES):
         try:
             arguments = [chosen.get(i, None) for i in range(len(inputs))]
             arguments = [
-                plain_value(s, f) if a is None else a
-                for a, s, f in zip(arguments, inputs, facts, strict=True)
+                plain_value(s, f) if a is None else a for a, s, f in zip(arguments, inputs, facts, strict=True)
             ]
             found = replay(closed, site, arguments, purse)
         except GaveUp:
@@ -89,17 +87,13 @@ def _candidates(
         return
     for leaf, need in needs.items():
         for number in _outside(facts[leaf], need):
-            others = {
-                other: _satisfying(inputs[other], facts[other], n)
-                for other, n in needs.items()
-                if other != leaf
-            }
+            others = {other: _satisfying(inputs[other], facts[other], n) for other, n in needs.items() if other != leaf}
             yield {**others, leaf: _element(inputs[leaf], facts[leaf], need, number)}
     yield from corners(inputs, facts)
 
 
 def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
-    """The ends of the contract: everything promised a range at its highest, then at its lowest; plain zeros and ones."""
+    """The ends of the contract: all promised ranges at their highest, then their lowest; zeros, ones, ramps."""
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
     for high in (True, False):
         chosen = {}
@@ -111,14 +105,10 @@ def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int
         if chosen:
             yield chosen
     yield {}
-    ones = {
-        i: plain_value(s, f, 1)
-        for i, (s, f) in enumerate(zip(inputs, facts, strict=True))
-        if kinds[i] in "bf"
-    }
+    ones = {i: plain_value(s, f, 1) for i, (s, f) in enumerate(zip(inputs, facts, strict=True)) if kinds[i] in "bf"}
     if ones:
         yield ones
-    ramps = {i: _ramp(s) for i, s in enumerate(inputs) if kinds[i] == "f" and s.open_above and _is_small(s)}
+    ramps = {i: _ramp(s) for i, s in enumerate(inputs) if kinds[i] in "fiu" and s.open_above and _is_small(s)}
     if ramps:
         yield ramps
 

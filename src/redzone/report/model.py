@@ -130,12 +130,8 @@ class Access:
     witness: Witness | None = None
     suppressed: bool = False
     fix: str = ""
-    _bounds: Callable[[], tuple[DimBounds, ...]] | tuple[DimBounds, ...] = dataclasses.field(
-        default=(), repr=False
-    )
-    _location: Callable[[], Location] | Location = dataclasses.field(
-        default=Location("", 0, "", ""), repr=False
-    )
+    _bounds: Callable[[], tuple[DimBounds, ...]] | tuple[DimBounds, ...] = dataclasses.field(default=(), repr=False)
+    _location: Callable[[], Location] | Location = dataclasses.field(default=Location("", 0, "", ""), repr=False)
     _pattern: Callable[[], Pattern] | Pattern = dataclasses.field(
         default=Pattern("scattered", (), None, None, None), repr=False
     )

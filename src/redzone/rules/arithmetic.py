@@ -39,9 +39,7 @@ _binary("or_p", whole=integers.bit_or, real=_top_float)
 _binary("xor_p", whole=integers.bit_xor, real=_top_float)
 _binary("shift_left_p", whole=integers.shift_left, real=_top_float)
 _binary("shift_right_logical_p", whole=lambda a, b, i: integers.shift_right(a, b, i, False), real=_top_float)
-_binary(
-    "shift_right_arithmetic_p", whole=lambda a, b, i: integers.shift_right(a, b, i, True), real=_top_float
-)
+_binary("shift_right_arithmetic_p", whole=lambda a, b, i: integers.shift_right(a, b, i, True), real=_top_float)
 
 
 def _unary(*names: str, whole: Callable[..., Fact], real: Callable[..., Fact]) -> None:
@@ -70,9 +68,7 @@ _unary("logistic_p", "erfc_p", whole=_top_float, real=lambda a, i: floats.within
 
 def _root(a: Fact) -> Fact:
     a = summarised(a)
-    return Fact(
-        0.0, math.inf if a.hi == math.inf else math.sqrt(max(a.hi, 0.0)) * 1.001, 1, a.nan or a.lo < 0
-    )
+    return Fact(0.0, math.inf if a.hi == math.inf else math.sqrt(max(a.hi, 0.0)) * 1.001, 1, a.nan or a.lo < 0)
 
 
 def _oscillating(a: Fact) -> Fact:
@@ -179,12 +175,8 @@ def _same(a: Fact, b: Fact) -> Any:
     return bool(a.lo == a.hi and b.lo == b.hi and a.lo == b.lo)
 
 
-_comparison(
-    "lt_p", "lt_to_p", decide=lambda a, b: (_plain(a.lo >= b.hi), _plain(a.hi < b.lo)), when_nan=False
-)
-_comparison(
-    "le_p", "le_to_p", decide=lambda a, b: (_plain(a.lo > b.hi), _plain(a.hi <= b.lo)), when_nan=False
-)
+_comparison("lt_p", "lt_to_p", decide=lambda a, b: (_plain(a.lo >= b.hi), _plain(a.hi < b.lo)), when_nan=False)
+_comparison("le_p", "le_to_p", decide=lambda a, b: (_plain(a.lo > b.hi), _plain(a.hi <= b.lo)), when_nan=False)
 _comparison("gt_p", decide=lambda a, b: (_plain(a.hi <= b.lo), _plain(a.lo > b.hi)), when_nan=False)
 _comparison("ge_p", decide=lambda a, b: (_plain(a.hi < b.lo), _plain(a.lo >= b.hi)), when_nan=False)
 _comparison("eq_p", "eq_to_p", decide=lambda a, b: (_disjoint(a, b), _same(a, b)), when_nan=False)

@@ -34,11 +34,7 @@ def _exact(x: float, info: DtypeInfo) -> bool:
 
 def _slack(x: float, info: DtypeInfo) -> float:
     """Two units in the last place of the dtype at x, its smallest normal number included."""
-    tiny = (
-        2.0**-1021
-        if info.bits == 64
-        else (2.0**-13 if info.bits == 16 and info.mantissa == 11 else 2.0**-125)
-    )
+    tiny = 2.0**-1021 if info.bits == 64 else (2.0**-13 if info.bits == 16 and info.mantissa == 11 else 2.0**-125)
     return max(abs(x) * 2.0 ** (2 - info.mantissa), tiny)
 
 
@@ -118,9 +114,7 @@ def whole(a: Fact, function: Any) -> Fact:
 
 def sign(a: Fact) -> Fact:
     a = summarised(a)
-    return Fact(
-        math.copysign(1.0, a.lo) if a.lo else 0.0, math.copysign(1.0, a.hi) if a.hi else 0.0, 1, a.nan
-    )
+    return Fact(math.copysign(1.0, a.lo) if a.lo else 0.0, math.copysign(1.0, a.hi) if a.hi else 0.0, 1, a.nan)
 
 
 def within(lo: float, hi: float, a: Fact) -> Fact:
@@ -165,20 +159,8 @@ def to_integer(a: Fact, info: DtypeInfo) -> Fact:
         if a.lo > 0 or a.hi < 0:
             return Fact(1, 1, 0)
         return Fact(0, 0, 0) if a.lo == 0 == a.hi and not a.nan else Fact(0, 1)
-    lo = (
-        info.min
-        if a.lo == -_INF
-        else min(max(math.trunc(a.lo), info.min), info.max)
-        if a.lo != _INF
-        else info.max
-    )
-    hi = (
-        info.max
-        if a.hi == _INF
-        else min(max(math.trunc(a.hi), info.min), info.max)
-        if a.hi != -_INF
-        else info.min
-    )
+    lo = info.min if a.lo == -_INF else min(max(math.trunc(a.lo), info.min), info.max) if a.lo != _INF else info.max
+    hi = info.max if a.hi == _INF else min(max(math.trunc(a.hi), info.min), info.max) if a.hi != -_INF else info.min
     if a.nan:
         lo, hi = min(lo, 0), max(hi, 0)
     return Fact(lo, hi, 0 if lo == hi else 1)
@@ -194,7 +176,7 @@ def to_float(a: Fact, source: DtypeInfo, info: DtypeInfo) -> Fact:
 def from_bits(a: Fact, info: DtypeInfo) -> Fact:
     """A float made from the bits of an integer: monotone among the non-negative numbers."""
     a = summarised(a)
-    if info.bits != 32 or not (0 <= a.lo and a.hi < 0x7F800000):
+    if info.bits != 32 or not (a.lo >= 0 and a.hi < 0x7F800000):
         return TOP_FLOAT
     lo, hi = flushed(*(float(np.uint32(x).view(np.float32)) for x in (a.lo, a.hi)))
     return Fact(lo, hi, 0 if lo == hi else 1)

@@ -21,9 +21,7 @@ def _range_along(fact: Fact, axis: int, lo: int, hi: int) -> Fact:
     window = [slice(None)] * fact.lo.ndim
     window[axis] = slice(first, last + 1)
     at = tuple(window)
-    return Fact(
-        fact.lo[at].min(axis=axis, keepdims=True), fact.hi[at].max(axis=axis, keepdims=True), 1, fact.nan
-    )
+    return Fact(fact.lo[at].min(axis=axis, keepdims=True), fact.hi[at].max(axis=axis, keepdims=True), 1, fact.nan)
 
 
 @rule("dynamic_slice_p")

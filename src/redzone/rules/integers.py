@@ -44,12 +44,10 @@ def pair(a: Fact, b: Fact) -> tuple[Fact, Fact]:
     if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
         for f in (a, b):
             if type(f.lo) is not np.ndarray and not (
-                isinstance(f.lo, float) or (type(f.lo) is int and -SMALL <= f.lo and f.hi <= SMALL)
+                isinstance(f.lo, float) or (type(f.lo) is int and f.lo >= -SMALL and f.hi <= SMALL)
             ):
                 return summarised(a), summarised(b)
-        if too_wide(a, b) or (
-            type(a.lo) is np.ndarray and type(b.lo) is np.ndarray and a.lo.ndim != b.lo.ndim
-        ):
+        if too_wide(a, b) or (type(a.lo) is np.ndarray and type(b.lo) is np.ndarray and a.lo.ndim != b.lo.ndim):
             return summarised(a), summarised(b)
     return a, b
 
@@ -170,7 +168,7 @@ def modulo(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
             return settle(r, r)
         a = summarised(a)
     if b.lo > 0:
-        if 0 <= a.lo and a.hi < b.lo:
+        if a.lo >= 0 and a.hi < b.lo:
             return a
         if b.step == 0:
             if a.lo // b.lo == a.hi // b.lo:
@@ -217,12 +215,7 @@ def maximum(a: Fact, b: Fact) -> Fact:
     a, b = pair(a, b)
     if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
         return settle(np.maximum(a.lo, b.lo), np.maximum(a.hi, b.hi), a.nan or b.nan)
-    if (
-        type(a.lo) not in _PLAIN
-        or type(b.lo) not in _PLAIN
-        or type(a.hi) not in _PLAIN
-        or type(b.hi) not in _PLAIN
-    ):
+    if type(a.lo) not in _PLAIN or type(b.lo) not in _PLAIN or type(a.hi) not in _PLAIN or type(b.hi) not in _PLAIN:
         # Both bounds below hold of a maximum; the one above must be the larger.
         lo = b.lo if at_most(a.lo, b.lo) or type(a.lo) is int else a.lo
         return Fact(lo, larger(a.hi, b.hi))
@@ -237,12 +230,7 @@ def minimum(a: Fact, b: Fact) -> Fact:
     a, b = pair(a, b)
     if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
         return settle(np.minimum(a.lo, b.lo), np.minimum(a.hi, b.hi), a.nan or b.nan)
-    if (
-        type(a.lo) not in _PLAIN
-        or type(b.lo) not in _PLAIN
-        or type(a.hi) not in _PLAIN
-        or type(b.hi) not in _PLAIN
-    ):
+    if type(a.lo) not in _PLAIN or type(b.lo) not in _PLAIN or type(a.hi) not in _PLAIN or type(b.hi) not in _PLAIN:
         hi = b.hi if at_most(b.hi, a.hi) or type(a.hi) is int else a.hi
         return Fact(smaller(a.lo, b.lo), hi)
     if a.hi <= b.lo and not b.nan:

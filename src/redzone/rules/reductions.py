@@ -76,7 +76,7 @@ def _reduce_product(eqn: Any, a: Fact) -> Fact:
             return Fact(0, (1 << a.hi.bit_length()) - 1)
         return top_of(eqn.outvars[0])
     n = _count(eqn.invars[0].aval.shape, eqn.params["axes"])
-    if 0 <= a.lo and a.hi <= 1:
+    if a.lo >= 0 and a.hi <= 1:
         return a if n else scalar(1)
     if type(n) is not int or n > 64:
         return top_of(eqn.outvars[0])
@@ -118,7 +118,7 @@ def _cumprod(eqn: Any, a: Fact) -> Fact:
     if info.integral and type(a.lo) is np.ndarray and (a.lo is a.hi or (a.lo == a.hi).all()):
         return _cumprod_exactly(eqn, a, info)
     a = summarised(a)
-    if info.integral and 0 <= a.lo and a.hi <= 1:
+    if info.integral and a.lo >= 0 and a.hi <= 1:
         return a
     return top_of(eqn.outvars[0])
 

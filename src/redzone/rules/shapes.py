@@ -94,9 +94,7 @@ def _slice(eqn: Any, a: Fact) -> Fact:
     strides = p["strides"] or (1,) * len(p["start_indices"])
     window = tuple(
         slice(None) if size == 1 else slice(start, stop, stride)
-        for start, stop, stride, size in zip(
-            p["start_indices"], p["limit_indices"], strides, a.lo.shape, strict=True
-        )
+        for start, stop, stride, size in zip(p["start_indices"], p["limit_indices"], strides, a.lo.shape, strict=True)
     )
     if 0 in eqn.outvars[0].aval.shape:
         return scalar(0)
@@ -156,7 +154,7 @@ def _concatenate(eqn: Any, *parts: Fact) -> Fact:
 def _small(fact: Fact) -> bool:
     if type(fact.lo) is np.ndarray or type(fact.lo) is float:
         return True
-    return type(fact.lo) is int and type(fact.hi) is int and -SMALL <= fact.lo and fact.hi <= SMALL
+    return type(fact.lo) is int and type(fact.hi) is int and fact.lo >= -SMALL and fact.hi <= SMALL
 
 
 @rule("pad_p")
@@ -170,13 +168,7 @@ def _pad(eqn: Any, a: Fact, value: Fact) -> Fact:
         size = 1
         for d in out:
             size *= d
-        if (
-            size <= KEEP
-            and _small(value)
-            and _small(a)
-            and 0 not in out
-            and of(eqn.outvars[0]).kind in "biuf"
-        ):
+        if size <= KEEP and _small(value) and _small(a) and 0 not in out and of(eqn.outvars[0]).kind in "biuf":
             return _pad_exactly(eqn, a, value)
     return join(summarised(a), value)
 
