@@ -19,7 +19,7 @@ def document(records: Sequence[Record], series: Series, first: Mapping[str, Any]
     chapters = [
         ("redzone bench", context(records, repeats)),
         ("Promises", tables.target_table(targets(records, series)) if done else ""),
-        ("Totals", totals(records) + start_up(first) if done else ""),
+        ("Totals", totals(records) + start_up(first) + beside_checkify(records) if done else ""),
         ("Verdicts by library", tables.family_table(records) if done else ""),
         ("Programs", tables.verdict_table(records)),
         ("redzone's time by stage", tables.stage_table(records) if done else ""),
@@ -94,6 +94,26 @@ def start_up(first: Mapping[str, Any]) -> str:
         f"\n\nThe first check of a process also pays {tables.seconds(first['import'])} to import redzone "
         f"(JAX being there already), and takes {tables.seconds(first['first'])} where the next takes "
         f"{tables.seconds(first['again'])}. Neither is in the figures here."
+    )
+
+
+def beside_checkify(records: Sequence[Record]) -> str:
+    """How far checkify got with the same programs, and what it cost where it did."""
+    tried = [r for r in records if r.checkify_trace is not None or "checkify" in r.notes]
+    done = [r for r in tried if r.checkify_compile and r.compile and r.lower and r.trace and r.check is not None]
+    if not done:
+        return ""
+    trace = sum(r.checkify_trace or 0.0 for r in done) / sum(r.trace or 0.0 for r in done)
+    built = sum(r.checkify_compile or 0.0 for r in done) / sum((r.lower or 0.0) + (r.compile or 0.0) for r in done)
+    added = sum((r.checkify_trace or 0.0) - (r.trace or 0.0) + (r.checkify_compile or 0.0) for r in done)
+    added -= sum((r.lower or 0.0) + (r.compile or 0.0) for r in done)
+    slow = sum(r.notes.get("checkify", "").startswith("over ") for r in tried)
+    crashed = len(tried) - len(done) - slow
+    return (
+        f"\n\ncheckify's index checks: {len(done)} of {len(tried)} programs traced and compiled, {crashed} failed, "
+        f"{slow} ran out of time. Where it worked, tracing took {trace:.1f}× and lowering with compilation "
+        f"{built:.1f}× of plain JAX's, {added:.1f} s more in all; redzone added "
+        f"{sum(r.check or 0.0 for r in done):.2f} s to the same."
     )
 
 

@@ -20,7 +20,7 @@ Made = tuple[Callable[..., Any], tuple[Any, ...]]
 def counted_nest(depth: int) -> Made:
     """`depth` loops of known length around a read and a write at their counters."""
 
-    def nest(x: jax.Array, level: int, counters: tuple[Any, ...]) -> jax.Array:
+    def nest(x: jax.Array, level: int, counters: tuple[Any, ...]) -> Any:
         if level == depth:
             return x.at[counters].set(x[counters] * 2)
         return lax.fori_loop(0, 4, lambda i, x: nest(x, level + 1, (*counters, i)), x)
@@ -42,7 +42,7 @@ def data_dependent_nest(depth: int) -> Made:
 
         return lax.while_loop(lambda loop: loop[0] < stop[level], body, (jnp.int32(0), state))[1]
 
-    def run(x: jax.Array, stop: jax.Array) -> jax.Array:
+    def run(x: jax.Array, stop: jax.Array) -> Any:
         return nest((jnp.int32(0), x), stop, 0)[1]
 
     return run, (jax.ShapeDtypeStruct((32,), jnp.float32), jax.ShapeDtypeStruct((depth,), jnp.int32))
@@ -51,7 +51,7 @@ def data_dependent_nest(depth: int) -> Made:
 def triangular_nest(depth: int) -> Made:
     """`depth` loops where each starts at the counter of the one around it."""
 
-    def nest(x: jax.Array, level: int, start: Any) -> jax.Array:
+    def nest(x: jax.Array, level: int, start: Any) -> Any:
         if level == depth:
             return x.at[start].add(x[start])
         return lax.fori_loop(start, 16, lambda i, x: nest(x, level + 1, i), x)

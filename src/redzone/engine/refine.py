@@ -158,7 +158,7 @@ class Refiner:
 
     def narrow(self, slot: int, fact: Fact, level: Any) -> None:
         """Use that a value satisfies a fact, and what follows for the values it was made from."""
-        old = self.current(slot, level)
+        old: Any = self.current(slot, level)
         if old is None:
             return
         if type(fact.lo) is np.ndarray and type(old.lo) is np.ndarray and fact.lo.ndim != old.lo.ndim:

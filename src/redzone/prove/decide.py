@@ -17,11 +17,10 @@ from redzone.frontend.trace import Traced
 from redzone.prove.blame import lost_at
 from redzone.prove.conditions import Proposal, Reruns, as_conditions, narrowed, propose, proves
 from redzone.prove.declared import declared_by
-from redzone.prove.dependence import depends_on_inputs
 from redzone.prove.masks import masked_sites
 from redzone.prove.pattern import pattern_of
 from redzone.prove.replay import Purse
-from redzone.prove.witness import find_witness
+from redzone.prove.witness import corners, find_witness, witnesses
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
@@ -75,6 +74,8 @@ class Deciding:
             proposals.update(again)
         self.timings["conditions"] = time.perf_counter() - started
         started = time.perf_counter()
+        still = [site for site, _ in open_sites if id(site.eqn) not in proved]
+        self.cornered = self.at_the_corners(still) if still else {}
         for site, seen in open_sites:
             key = id(site.eqn)
             self.settle(result[key], site, seen, proposals[key], key in proved)
@@ -89,6 +90,14 @@ class Deciding:
         )
         access._pattern = lambda: pattern_of(site, [([scalar(n) for n in index], None, None)])
         return access
+
+    def at_the_corners(self, sites: list[Site]) -> dict[int, Witness]:
+        """Accesses that leave their arrays for some of the plainest inputs the contract allows."""
+        inputs = self.traced.inputs
+        if any(type(n) is not int for source in inputs for n in getattr(source.aval, "shape", ())):
+            return {}
+        ends = corners(inputs, self.facts)
+        return witnesses(self.traced.jaxpr, sites, inputs, self.facts, ends, self.corners)
 
     def masked(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
         """Settle the reads whose results are thrown away whenever they are outside."""
@@ -177,39 +186,24 @@ class Deciding:
         family = "1" if site.effect == "read" else "2"
         wraps = access.fix == "wraps"
         access.fix = ""
-        # Nothing the inputs hold decides it: whatever they are, it leaves the array or it does not.
         outside = any(_is_outside(site, one.facts) for one in seen)
-        definite = outside or not any(
-            depends_on_inputs(one.context, slot) for one in seen for slot in one.step.ins if not one.inside
-        )
         blamed = proposal.made or self.breaks_contract(proposal)
-        if definite or (blamed and not wraps):
+        if (outside or blamed) and not wraps and id(site.eqn) not in self.cornered:
             witness = find_witness(
                 self.traced.jaxpr,
                 site,
                 self.traced.inputs,
                 self.facts,
                 proposal.needs,
-                search=not definite or blamed,
-                purse=self.purse if outside or blamed else self.corners,
+                search=blamed or not outside,
+                purse=self.purse,
             )
             if witness is not None:
                 self.unsafe(access, site, witness)
                 return
-        if not proved and not definite and not wraps and self.corners.left > 0:
-            witness = find_witness(
-                self.traced.jaxpr,
-                site,
-                self.traced.inputs,
-                self.facts,
-                {},
-                search=False,
-                purse=self.corners,
-                ends=True,
-            )
-            if witness is not None:
-                self.unsafe(access, site, witness)
-                return
+        if id(site.eqn) in self.cornered and not wraps:
+            self.unsafe(access, site, self.cornered[id(site.eqn)])
+            return
         conditions = as_conditions(proposal.needs, self.traced.inputs) if proved else ()
         if conditions:
             access.verdict, access.rule, access.decided_by = Verdict.REQUIRES, f"RZ{family}02", "condition"

@@ -1,11 +1,15 @@
-"""Replay: run a program's own equations on concrete inputs and see whether an access leaves its array.
+"""Replay: run a program's own equations on concrete inputs and see which accesses leave their arrays.
 
-Only what the access depends on is evaluated, but all of that: values, branch conditions, loop
-iterations. Control flow around the access is interpreted, so the iteration and branch are known.
+Only what the accesses depend on is evaluated, but all of that: values, branch conditions, loop
+iterations. Control flow around them is interpreted, so the iteration and branch are known. A value
+that cannot be had within the budget is unknown (None), and so is all that is made from it; an access
+at an unknown index is not judged.
 """
 
 from __future__ import annotations
 
+import contextlib
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -23,14 +27,7 @@ ELEMENTS = 1 << 22
 
 
 class GaveUp(Exception):
-    """The replay would take too long or needs too much memory."""
-
-
-class _Left(Exception):
-    def __init__(self, index: tuple[int, ...], path: list[str]) -> None:
-        super().__init__()
-        self.index = index
-        self.path = path
+    """The replay has cost what it may, or has found all it can."""
 
 
 class Plan(NamedTuple):
@@ -40,27 +37,23 @@ class Plan(NamedTuple):
     inputs: frozenset[int]
 
 
-class Replay:
-    """Runs one program toward one access site."""
+Found = dict[int, tuple[tuple[int, ...], str]]
 
-    def __init__(self, closed: Any, site: Site, budget: int | None = None) -> None:
+
+class Replay:
+    """Runs one program toward some of its access sites."""
+
+    def __init__(self, closed: Any, sites: Sequence[Site], budget: int, compiles: bool) -> None:
         self.jaxpr, self.consts = open_jaxpr(closed)
-        self.site = site
-        self.target = id(site.eqn)
+        self.targets = {id(site.eqn): site for site in sites}
+        self.found: Found = {}
+        """By identity of the equation: the first index tuple outside the array and the path to it."""
         self.plans: dict[Any, Plan] = {}
-        self.left = COST if budget is None else budget
+        self.left = budget
+        self.compiles = compiles
         self.compiled: set[Any] = set()
-        self.compiles = True
         self.path: list[str] = []
         self.contains: dict[int, bool] = {}
-
-    def leaves(self, arguments: list[Any]) -> tuple[tuple[int, ...], str] | None:
-        """The first index tuple outside the array and the path to it, or None if all stay inside."""
-        try:
-            self.run(self.jaxpr, self.consts, arguments)
-        except _Left as left:
-            return left.index, " › ".join(left.path)
-        return None
 
     def holds(self, jaxpr: Any) -> bool:
         """Whether the access is somewhere inside a jaxpr."""
@@ -74,7 +67,7 @@ class Replay:
         """Whether the access is this equation or somewhere inside it."""
         if eqn.primitive in PLAIN:
             return False
-        return id(eqn) == self.target or any(self.holds(open_jaxpr(j)[0]) for j in inner_jaxprs(eqn.params))
+        return id(eqn) in self.targets or any(self.holds(open_jaxpr(j)[0]) for j in inner_jaxprs(eqn.params))
 
     def plan(self, jaxpr: Any, outs: frozenset[int]) -> Plan:
         """The equations that the access and the wanted results depend on, in order, with what each must yield."""
@@ -94,10 +87,9 @@ class Replay:
 
     def operands(self, eqn: Any, outs: frozenset[int]) -> list[Any]:
         """The operands an equation needs to yield these results and reach the access."""
-        if id(eqn) == self.target and not outs:
-            positions = {c.operand for c in self.site.columns} | {
-                c.also for c in self.site.columns if c.also is not None
-            }
+        site = self.targets.get(id(eqn))
+        if site is not None and not outs:
+            positions = {c.operand for c in site.columns} | {c.also for c in site.columns if c.also is not None}
             return [eqn.invars[i] for i in sorted(positions)]
         if eqn.primitive is SCAN_P and self.inside(eqn):
             nc, _ = scan_counts(eqn.params)
@@ -145,23 +137,22 @@ class Replay:
 
         for eqn, mine in self.plan(jaxpr, outs).steps:
             self.left -= 1
-            if self.left < 0:
-                raise GaveUp("more equations than a replay may take")
+            if self.left < 0 or len(self.found) == len(self.targets):
+                raise GaveUp
             inputs = [read(a) for a in eqn.invars]
-            if id(eqn) == self.target:
-                self.judge(eqn, inputs)
+            site = self.targets.get(id(eqn))
+            if site is not None:
+                self.judge(site, inputs)
                 if not mine:
                     continue
-            for i in mine:
-                if _elements(eqn.outvars[i].aval) > ELEMENTS:
-                    raise GaveUp("an array too large to replay")
             values.update(zip(eqn.outvars, self.step(eqn, inputs, mine), strict=False))
         return [read(v) if i in outs else None for i, v in enumerate(jaxpr.outvars)]
 
-    def judge(self, eqn: Any, inputs: list[Any]) -> None:
-        """Look at every index tuple of this execution of the access."""
-        columns = self.site.columns
-        if not columns:
+    def judge(self, site: Site, inputs: list[Any]) -> None:
+        """Look at every index tuple of this execution of an access."""
+        columns = site.columns
+        used = [inputs[c.operand] for c in columns] + [inputs[c.also] for c in columns if c.also is not None]
+        if not columns or id(site.eqn) in self.found or any(v is None for v in used):
             return
         values = []
         for column in columns:
@@ -179,36 +170,43 @@ class Replay:
             outside |= np.array((array < 0) | (array > column.limit), bool)
         if outside.any():
             k = int(np.flatnonzero(outside)[0])
-            raise _Left(tuple(int(array[k]) for array in values), list(self.path))
+            self.found[id(site.eqn)] = (tuple(int(array[k]) for array in values), " › ".join(self.path))
 
     def step(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
         primitive = eqn.primitive
-        inside = self.inside(eqn) and id(eqn) != self.target
-        if primitive is SHARD_MAP_P and inside:
-            raise GaveUp("an access inside shard_map")
+        inside = self.inside(eqn) and id(eqn) not in self.targets
+        nothing = [None] * len(eqn.outvars)
         if primitive in CALLS and primitive is not SHARD_MAP_P:
             inner, consts = open_jaxpr(eqn.params[CALLS[primitive]])
             return self.run(inner, consts, inputs, outs)
         if primitive is COND_P and inside:
-            k = min(max(int(np.asarray(inputs[0])), 0), len(eqn.params["branches"]) - 1)
-            self.path.append(f"branch {k}")
-            inner, consts = open_jaxpr(eqn.params["branches"][k])
-            results = self.run(inner, consts, inputs[1:], outs)
-            self.path.pop()
-            return results
+            return nothing if inputs[0] is None else self.branch(eqn, inputs, outs)
         if primitive is SCAN_P and inside:
             return self.scan(eqn, inputs, outs)
         if primitive is WHILE_P and inside:
             return self.loop(eqn, inputs, outs)
-        if inside:
-            raise GaveUp(f"an access inside {primitive.name}")
+        if inside or any(v is None for v in inputs) or any(_elements(v.aval) > ELEMENTS for v in eqn.outvars):
+            return nothing
         if not is_exact_here(eqn):
             kind = (primitive, tuple(str(v.aval) for v in eqn.invars))
-            self.left -= 10 if kind in self.compiled else _COMPILE
+            cost = 10 if kind in self.compiled else _COMPILE
+            if not self.compiles or cost > self.left:
+                return nothing
+            self.left -= cost
             self.compiled.add(kind)
-            if self.left < 0 or not self.compiles:
-                raise GaveUp("more to compile than a replay may take")
-        return evaluate(eqn, inputs)
+        try:
+            return evaluate(eqn, inputs)
+        except (TypeError, ValueError, NotImplementedError, RuntimeError):
+            # No kernel for this platform, a foreign call, a callback that refuses.
+            return nothing
+
+    def branch(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
+        k = min(max(int(np.asarray(inputs[0])), 0), len(eqn.params["branches"]) - 1)
+        inner, consts = open_jaxpr(eqn.params["branches"][k])
+        self.path.append(f"branch {k}")
+        results = self.run(inner, consts, inputs[1:], outs)
+        self.path.pop()
+        return results
 
     def scan(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
         p = eqn.params
@@ -224,13 +222,7 @@ class Replay:
             results = self.run(inner, inner_consts, [*consts, *carry, *row], wanted)
             self.path.pop()
             carry, rows[t] = results[:nk], results[nk:]
-        stacked = [
-            (np.stack([np.asarray(r[i]) for r in rows]) if length else np.zeros(v.aval.shape, v.aval.dtype))
-            if nk + i in outs
-            else None
-            for i, v in enumerate(eqn.outvars[nk:])
-        ]
-        return [*carry, *stacked]
+        return [*carry, *(_stacked([r[i] for r in rows], v.aval) for i, v in enumerate(eqn.outvars[nk:]))]
 
     def loop(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
         p = eqn.params
@@ -240,7 +232,11 @@ class Replay:
         carry, t, wanted = inputs[nt + nb :], 0, self.carried(eqn, outs)
         while True:
             self.path.append(f"iteration {t}")
-            holds = np.asarray(self.run(test, test_consts, [*inputs[:nt], *carry], frozenset({0}))[0])
+            going = self.run(test, test_consts, [*inputs[:nt], *carry], frozenset({0}))[0]
+            if going is None:
+                self.path.pop()
+                return [None] * len(eqn.outvars)
+            holds = np.asarray(going)
             if holds.any():
                 new = self.run(body, body_consts, [*inputs[nt : nt + nb], *carry], wanted)
                 # Lanes of a batched loop whose condition fails keep what they have.
@@ -252,17 +248,23 @@ class Replay:
 
 
 def _kept(holds: np.ndarray, new: Any, old: Any) -> Any:
-    if holds.ndim == 0 or new is None:
-        return new
+    if holds.ndim == 0 or new is None or old is None:
+        return new if holds.ndim == 0 else None
     new, old = np.asarray(new), np.asarray(old)
     return np.where(holds.reshape(holds.shape + (1,) * (new.ndim - holds.ndim)), new, old)
+
+
+def _stacked(rows: list[Any], aval: Any) -> Any:
+    if any(r is None for r in rows):
+        return None
+    return np.stack([np.asarray(r) for r in rows]) if rows else np.zeros(aval.shape, aval.dtype)
 
 
 def _elements(aval: Any) -> int:
     n = 1
     for d in getattr(aval, "shape", ()):
         if type(d) is not int:
-            raise GaveUp("a symbolic size")
+            return ELEMENTS + 1
         n *= d
     return n
 
@@ -276,19 +278,14 @@ class Purse:
         """Whether what numpy cannot evaluate may be compiled."""
 
 
-def replay(
-    closed: Any, site: Site, arguments: list[Any], purse: Purse | None = None
-) -> tuple[tuple[int, ...], str] | None:
-    """Run the program on these inputs; the offending index and path if the access leaves its array."""
-    run = Replay(closed, site, None if purse is None else min(COST, purse.left))
-    run.compiles = purse is None or purse.compiles
-    given = run.left
-    with jax.default_device(jax.devices("cpu")[0]) if _has_cpu() else _Nothing():
-        try:
-            return run.leaves(arguments)
-        finally:
-            if purse is not None:
-                purse.left -= given - max(run.left, 0)
+def replay(closed: Any, sites: Sequence[Site], arguments: list[Any], purse: Purse) -> Found:
+    """Run the program on these inputs: the offending index and path of each access that leaves its array."""
+    given = min(COST, purse.left)
+    run = Replay(closed, sites, given, purse.compiles)
+    with jax.default_device(jax.devices("cpu")[0]) if _has_cpu() else _Nothing(), contextlib.suppress(GaveUp):
+        run.run(run.jaxpr, run.consts, arguments)
+    purse.left -= given - max(run.left, 0)
+    return run.found
 
 
 def _has_cpu() -> bool:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import itertools
-import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
@@ -14,7 +13,7 @@ from redzone.access.site import Site
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.frontend.trace import Input
 from redzone.prove.needs import FAR, Need
-from redzone.prove.replay import GaveUp, Purse, replay
+from redzone.prove.replay import Purse, replay
 from redzone.report.model import Witness
 
 #: How many inputs are tried for one access.
@@ -49,34 +48,38 @@ def find_witness(
     needs: dict[int, Need],
     search: bool,
     purse: Purse,
-    ends: bool = False,
 ) -> Witness | None:
     """An input within the contract for which the access really leaves its array.
 
-    With `ends`, only the ends of the contract are tried; with `search`, values just outside the proposed
-    conditions come first.
+    With `search`, values just outside the proposed conditions and the ends of the contract are tried.
     """
-    candidates = corners(inputs, facts) if ends else _candidates(inputs, facts, needs, search)
+    found = witnesses(closed, [site], inputs, facts, _candidates(inputs, facts, needs, search), purse)
+    return found.get(id(site.eqn))
+
+
+def witnesses(
+    closed: Any,
+    sites: Sequence[Site],
+    inputs: Sequence[Input],
+    facts: Sequence[Fact],
+    candidates: Iterable[dict[int, Any]],
+    purse: Purse,
+) -> dict[int, Witness]:
+    """By identity of the access's equation: an input that really makes it leave its array."""
+    result: dict[int, Witness] = {}
     for chosen in itertools.islice(candidates, TRIES):
-        try:
-            arguments = [chosen.get(i, None) for i in range(len(inputs))]
-            arguments = [
-                plain_value(s, f) if a is None else a for a, s, f in zip(arguments, inputs, facts, strict=True)
-            ]
-            found = replay(closed, site, arguments, purse)
-        except GaveUp:
-            return None
-        except (TypeError, ValueError, NotImplementedError, RuntimeError):
-            if os.environ.get("REDZONE_STRICT"):
-                raise
-            # An equation that cannot be evaluated here (no kernel for this platform, a foreign call).
-            return None
-        if found is not None:
-            index, path = found
+        left = [site for site in sites if id(site.eqn) not in result]
+        if not left or purse.left <= 0:
+            break
+        arguments = [
+            chosen[i] if i in chosen else plain_value(source, fact)
+            for i, (source, fact) in enumerate(zip(inputs, facts, strict=True))
+        ]
+        for key, (index, path) in replay(closed, left, arguments, purse).items():
             relevant = sorted(chosen) or list(range(len(inputs)))[:4]
             shown = ", ".join(f"{inputs[i].name}={pasted(arguments[i])}" for i in relevant)
-            return Witness(tuple(arguments), index, path, shown)
-    return None
+            result[key] = Witness(tuple(arguments), index, path, shown)
+    return result
 
 
 def _candidates(
