@@ -15,7 +15,7 @@ from redzone.api import check_traced
 from redzone.engine import analyse
 from redzone.frontend import compat
 from redzone.frontend.trace import Input, Traced
-from tests.fuzz.exact import Interpreter, TooLong
+from tests.fuzz.exact import CannotRun, Interpreter, TooLong
 from tests.fuzz.generate import Argument, Program, recontract, sample
 from tests.fuzz.watch import Contradiction, Failure, Tamper, Watch
 
@@ -119,6 +119,9 @@ def _run(interpreter: Interpreter, args: Sequence[Any], watch: Watch, counts: An
     except TooLong:
         counts["too long"] += 1
         return None
+    except CannotRun:
+        counts["cannot run"] += 1
+        return None
     counts["runs"] += 1
     counts["equations"] += watch.equations
     return watch
@@ -128,7 +131,7 @@ def _masked(interpreter: Interpreter, access: Any, args: Sequence[Any], counts: 
     """Whatever was read outside, the outputs must be the same."""
     try:
         first, second = (interpreter.run(args, Tamper(id(access.eqn), garbage)) for garbage in (1, 77))
-    except TooLong:
+    except (TooLong, CannotRun):
         return
     counts["masked tried"] += 1
     for a, b in zip(first, second, strict=True):

@@ -24,6 +24,10 @@ class TooLong(Exception):
     """The run passed its limit of equations; the program may not terminate on this input."""
 
 
+class CannotRun(Exception):
+    """JAX itself cannot evaluate an equation."""
+
+
 class Observer(Protocol):
     """What is told of a run. `access` may replace the result of an access."""
 
@@ -279,6 +283,9 @@ def is_plain(aval: Any) -> bool:
 
 def by_jax(eqn: Any, invals: list[Any]) -> list[Any]:
     """The same equation, evaluated by JAX."""
-    out = eqn.primitive.bind(*invals, **eqn.params)
+    try:
+        out = eqn.primitive.bind(*invals, **eqn.params)
+    except Exception as error:  # an equation that can be traced and not run, such as custom_lin
+        raise CannotRun(eqn.primitive.name) from error
     outs = list(out) if eqn.primitive.multiple_results else [out]
     return [as_value(o, v.aval) for o, v in zip(outs, eqn.outvars, strict=True)]

@@ -257,7 +257,7 @@ def raw_gather(scope: Scope) -> list[Any]:
         operand_batching_dims=tuple(batching),
         start_indices_batching_dims=tuple(range(len(batching))),
     )
-    fill = {} if scope.chance(0.7) else {"fill_value": scope.choice([0, 1, 5])}
+    fill = {} if scope.chance(0.7) else {"fill_value": scope.choice([0, 1, 5, -1, 300])}
     return [lax.gather(x, where, numbers, tuple(sizes), mode=scope.choice(RAW_MODES), **fill)]
 
 
@@ -289,15 +289,42 @@ def raw_scatter(scope: Scope) -> list[Any]:
     return [scope.choice(family)(x, where, updates, numbers, mode=scope.choice(RAW_MODES))]
 
 
-@step(2)
+@step(4)
 def masked_read(scope: Scope) -> list[Any]:
-    """Read first, select after: the guard sits behind the access."""
-    x = jnp.asarray(scope.array(1, 1))
-    n = x.shape[0]
-    i = jnp.asarray(scope.integer(scope.choice([(), (4,)])))
-    low, high = _number(0, i.dtype), _number(n + scope.choice([0, 0, 1]), i.dtype)
-    value = x[i] if scope.chance(0.6) else x.at[i].get(mode="promise_in_bounds")
-    return [jnp.where((i >= low) & (i < high), value, jnp.zeros((), x.dtype))]
+    """Read first, select after: the guard sits behind the access, aligned with it or only nearly."""
+    x = jnp.asarray(scope.array(1, 2))
+    axis = scope.small(0, x.ndim - 1)
+    n = x.shape[axis]
+    i = jnp.asarray(scope.integer(scope.choice([(), (3,), (4,), (n,), (3, 3)])))
+    low, high = _number(0, i.dtype), _number(n + scope.choice([0, 0, 0, 1]), i.dtype)
+    inside = (i >= low) & (i < high)
+    mode = scope.choice([None, "promise_in_bounds"])
+    value = x.at[(slice(None),) * axis + (i,)].get(mode=mode)
+    turns = [lambda v: v, lambda v: v, lambda v: v.T, lambda v: jnp.flip(v), lambda v: v.reshape(-1)]
+    turns += [lambda v: v[..., None], lambda v: v[None], lambda v: jnp.roll(v, 1), lambda v: jnp.stack([v, v])]
+    turned, guard = scope.choice(turns)(value), inside
+    if scope.chance(0.3):
+        turned = scope.choice([lambda v: -v, lambda v: v + v, lambda v: v.astype(np.int32), jnp.abs])(
+            turned if not is_bool(turned) else turned.astype(np.int32)
+        )
+    for _ in range(scope.small(0, 2)):
+        guard = scope.choice(turns)(guard)
+    if scope.chance(0.3) and guard.ndim:
+        guard = scope.choice([jnp.all, jnp.any])(guard)
+    while guard.ndim < turned.ndim and scope.chance(0.8):
+        guard = scope.choice([lambda v: v[..., None], lambda v: v[None]])(guard)
+    try:
+        shape = jnp.broadcast_shapes(guard.shape, turned.shape)
+    except ValueError:
+        raise Unfit from None
+    if max(shape, default=1) > 16 or len(shape) > 4:
+        raise Unfit
+    if scope.chance(0.2) and is_bool(turned):
+        return [guard & turned]
+    other = jnp.zeros((), turned.dtype)
+    pair = (turned, other) if scope.chance(0.8) else (other, turned)
+    chosen = jnp.where(guard, *pair)
+    return [chosen, jnp.sum(turned)] if scope.chance(0.1) else [chosen]
 
 
 @step(2)

@@ -147,7 +147,9 @@ class Runner:
             and program.defs.get(step.ins[0]) is not None
         ):
             level = _HERE if eqn.invars[0].aval.shape else ALL
-            cases = [self.refined(program, env, step, k, level) for k in (0, 1)]
+            if step.extra is None:
+                step.extra = related_cases(program, step)
+            cases = [self.refined(program, env, step, k, level) if step.extra[k] else cases[k] for k in (0, 1)]
         first, second = cases
         if first is None or second is None:
             return first or second or env[step.ins[1]]
@@ -214,6 +216,29 @@ class Runner:
         for out, fact in zip(step.outs, done[0], strict=True):
             if out >= 0:
                 env[out] = fact
+
+
+def related_cases(program: Program, step: Step) -> tuple[bool, bool]:
+    """Whether a select's condition and each of its cases are made from a common value."""
+    behind = _cone(program, step.ins[0], 24)
+    first, second = (not behind.isdisjoint(_cone(program, s, 48)) for s in step.ins[1:3])
+    return first, second
+
+
+def _cone(program: Program, slot: int, most: int) -> set[int]:
+    """The values a slot is made from, nearest first, constants left out."""
+    found, waiting, template = {slot}, [slot], program.template
+    for at in waiting:
+        step = program.defs.get(at)
+        if step is None or step.kind != SIMPLE:
+            continue
+        for source in step.ins:
+            if source not in found and template[source] is None:
+                found.add(source)
+                waiting.append(source)
+        if len(found) > most:
+            break
+    return found
 
 
 def _chosen(which: Fact, first: Fact, second: Fact) -> Fact:

@@ -259,6 +259,7 @@ def _rest(carries: _Carries, moving: list[int], run: Any, thresholds: tuple[int,
     env = run()
     if not moving:
         return env
+    widened = False
     for count in range(ROUNDS + 1):
         fresh = {i: join(carries.first[i], carries.out(env, i)) for i in moving}
         open_ = [i for i in moving if not leq(fresh[i], carries.now[i])]
@@ -270,6 +271,7 @@ def _rest(carries: _Carries, moving: list[int], run: Any, thresholds: tuple[int,
             elif count < PATIENCE or (trips is not None and trips <= PATIENCE + 2 and count < trips):
                 carries.now[i] = join(carries.now[i], fresh[i])
             else:
+                widened = True
                 carries.now[i] = widen(carries.now[i], fresh[i], carries.info[i], thresholds)
         env = run()
     else:
@@ -278,7 +280,8 @@ def _rest(carries: _Carries, moving: list[int], run: Any, thresholds: tuple[int,
         env = run()
     if trips is not None and _bounded_growth(carries, moving, env, trips):
         env = run()
-    for _ in range(NARROWING):
+    # What came to rest by joining alone is as tight as it gets.
+    for _ in range(NARROWING if widened else 0):
         changed = False
         for i in moving:
             fresh_fact = join(carries.first[i], carries.out(env, i))

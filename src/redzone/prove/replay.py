@@ -37,23 +37,43 @@ class Plan(NamedTuple):
     inputs: frozenset[int]
 
 
+class Purse:
+    """What all replays of one check may cost together."""
+
+    def __init__(self, cost: int = COST, compiles: bool = True) -> None:
+        self.left = cost
+        self.compiles = compiles
+        """Whether what numpy cannot evaluate may be compiled."""
+
+
 Found = dict[int, tuple[tuple[int, ...], str]]
 
 
 class Replay:
     """Runs one program toward some of its access sites."""
 
-    def __init__(self, closed: Any, sites: Sequence[Site], budget: int, compiles: bool) -> None:
+    def __init__(self, closed: Any, sites: Sequence[Site], purse: Purse) -> None:
         self.jaxpr, self.consts = open_jaxpr(closed)
         self.targets = {id(site.eqn): site for site in sites}
         self.found: Found = {}
         """By identity of the equation: the first index tuple outside the array and the path to it."""
         self.plans: dict[Any, Plan] = {}
-        self.left = budget
-        self.compiles = compiles
+        self.purse = purse
+        self.left = 0
+        self.compiles = purse.compiles
         self.compiled: set[Any] = set()
         self.path: list[str] = []
         self.contains: dict[int, bool] = {}
+
+    def attempt(self, arguments: list[Any]) -> Found:
+        """Run the program on these inputs: the offending index and path of each access not yet known to leave."""
+        given = self.left = min(COST, self.purse.left)
+        before = set(self.found)
+        self.path.clear()
+        with jax.default_device(jax.devices("cpu")[0]) if _has_cpu() else _Nothing(), contextlib.suppress(GaveUp):
+            self.run(self.jaxpr, self.consts, arguments)
+        self.purse.left -= given - max(self.left, 0)
+        return {key: value for key, value in self.found.items() if key not in before}
 
     def holds(self, jaxpr: Any) -> bool:
         """Whether the access is somewhere inside a jaxpr."""
@@ -267,25 +287,6 @@ def _elements(aval: Any) -> int:
             return ELEMENTS + 1
         n *= d
     return n
-
-
-class Purse:
-    """What all replays of one check may cost together."""
-
-    def __init__(self, cost: int = COST, compiles: bool = True) -> None:
-        self.left = cost
-        self.compiles = compiles
-        """Whether what numpy cannot evaluate may be compiled."""
-
-
-def replay(closed: Any, sites: Sequence[Site], arguments: list[Any], purse: Purse) -> Found:
-    """Run the program on these inputs: the offending index and path of each access that leaves its array."""
-    given = min(COST, purse.left)
-    run = Replay(closed, sites, given, purse.compiles)
-    with jax.default_device(jax.devices("cpu")[0]) if _has_cpu() else _Nothing(), contextlib.suppress(GaveUp):
-        run.run(run.jaxpr, run.consts, arguments)
-    purse.left -= given - max(run.left, 0)
-    return run.found
 
 
 def _has_cpu() -> bool:

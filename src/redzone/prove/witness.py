@@ -13,7 +13,7 @@ from redzone.access.site import Site
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.frontend.trace import Input
 from redzone.prove.needs import FAR, Need
-from redzone.prove.replay import Purse, replay
+from redzone.prove.replay import Purse, Replay
 from redzone.report.model import Witness
 
 #: How many inputs are tried for one access.
@@ -67,15 +67,15 @@ def witnesses(
 ) -> dict[int, Witness]:
     """By identity of the access's equation: an input that really makes it leave its array."""
     result: dict[int, Witness] = {}
+    replay = Replay(closed, sites, purse)
     for chosen in itertools.islice(candidates, TRIES):
-        left = [site for site in sites if id(site.eqn) not in result]
-        if not left or purse.left <= 0:
+        if len(result) == len(sites) or purse.left <= 0:
             break
         arguments = [
             chosen[i] if i in chosen else plain_value(source, fact)
             for i, (source, fact) in enumerate(zip(inputs, facts, strict=True))
         ]
-        for key, (index, path) in replay(closed, left, arguments, purse).items():
+        for key, (index, path) in replay.attempt(arguments).items():
             relevant = sorted(chosen) or list(range(len(inputs)))[:4]
             shown = ", ".join(f"{inputs[i].name}={pasted(arguments[i])}" for i in relevant)
             result[key] = Witness(tuple(arguments), index, path, shown)

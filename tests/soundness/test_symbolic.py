@@ -1,0 +1,89 @@
+"""Symbolic sizes: a verdict for every size holds at each size tried."""
+
+from __future__ import annotations
+
+import random
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import export, lax
+
+import redzone
+from tests.fuzz.exact import Interpreter
+from tests.fuzz.generate import Argument, sample
+from tests.fuzz.watch import Watch
+
+SIZES = (1, 2, 3, 4, 7, 16)
+
+# Each takes x of n floats (and i, an index, or k, a vector of indices) and accesses x in places that depend on n.
+PROGRAMS = {
+    "last": (lambda x, i: x[jnp.asarray(x.shape[0] - 1)], True),
+    "one past": (lambda x, i: lax.dynamic_slice(x, (x.shape[0] + i * 0,), (1,)), False),
+    "every": (lambda x, i: x[jnp.arange(x.shape[0])], True),
+    "every but one too far": (lambda x, i: x[jnp.arange(x.shape[0]) + 1], False),
+    "modulo": (lambda x, i: x[i % x.shape[0]], True),
+    "clipped": (lambda x, i: x[jnp.clip(i, 0, x.shape[0] - 1)], True),
+    "clipped to the size": (lambda x, i: x[jnp.clip(i, 0, x.shape[0])], False),
+    "middle": (lambda x, i: x[jnp.asarray(x.shape[0] // 2)], True),
+    "mirrored": (lambda x, i: x[x.shape[0] - 1 - jnp.arange(x.shape[0])], True),
+    "mirrored from the size": (lambda x, i: x[x.shape[0] - jnp.arange(x.shape[0])], False),
+    "loop": (lambda x, i: lax.fori_loop(0, x.shape[0], lambda j, t: t + x[j], 0.0), True),
+    "loop too far": (lambda x, i: lax.fori_loop(0, x.shape[0] + 1, lambda j, t: t + x[j], 0.0), False),
+    "guarded": (lambda x, i: lax.cond((i >= 0) & (i < x.shape[0]), lambda: x[i], lambda: 0.0), True),
+    "guarded by one more": (lambda x, i: lax.cond((i >= 0) & (i <= x.shape[0]), lambda: x[i], lambda: 0.0), False),
+    "chosen": (lambda x, i: x[jnp.where(i < x.shape[0], jnp.maximum(i, 0), 0)], True),
+    "twice as long": (lambda x, i: jnp.concatenate([x, x])[x.shape[0] + jnp.arange(x.shape[0])], True),
+    "padded": (lambda x, i: jnp.pad(x, (0, 1))[jnp.arange(x.shape[0]) + 1], True),
+    "window": (lambda x, i: lax.dynamic_slice(x, (jnp.clip(i, 0, x.shape[0] - 1),), (1,)), True),
+    "largest": (lambda x, i: x[jnp.argmax(x)], True),
+    "sorted": (lambda x, i: x[jnp.argsort(x)], True),
+    "scattered": (lambda x, i: x.at[jnp.arange(x.shape[0])].set(0.0), True),
+    "flattened": (lambda x, i: jnp.outer(x, x).reshape(-1)[jnp.asarray(x.shape[0] * x.shape[0] - 1)], True),
+    "flattened from the start of the last row": (
+        lambda x, i: jnp.outer(x, x).reshape(-1)[(x.shape[0] - 1) * x.shape[0] + jnp.arange(x.shape[0])],
+        True,
+    ),
+    "fourth": (lambda x, i: x[3], False),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_symbolic_verdict_holds_at_every_size(name):
+    function, stays_inside = PROGRAMS[name]
+    (n,) = export.symbolic_shape("n")
+    index = jax.ShapeDtypeStruct((), np.int32)
+    report = redzone.check(function, jax.ShapeDtypeStruct((n,), np.float32), index)
+    verdicts = [str(a.verdict) for a in report.accesses]
+    if not stays_inside:
+        assert "unsafe" in verdicts or "unknown" in verdicts or "requires" in verdicts, str(report)
+    for size in SIZES:
+        _hold_at(function, size, verdicts)
+
+
+def _hold_at(function, size, verdicts):
+    arguments = (Argument((size,), np.dtype("float32")), Argument((), np.dtype("int32")))
+    try:
+        concrete = redzone.check(function, *(redzone.Spec(a.shape, a.dtype) for a in arguments))
+    except redzone.CannotCheck:
+        return  # JAX itself finds the constant index out of range at this size
+    if len(concrete.accesses) != len(verdicts):
+        return  # JAX simplified an access away at this size
+    claimed = {id(a.eqn): verdict for a, verdict in zip(concrete.accesses, verdicts, strict=True)}
+    rng = random.Random(size)
+    interpreter = Interpreter(concrete.jaxpr)
+    for _ in range(4):
+        watch = Watch(None, {id(a.eqn): a for a in concrete.accesses})
+        interpreter.run([sample(rng, a) for a in arguments], watch)
+        assert not {"safe"} & {claimed[eqn] for eqn in watch.left}, f"safe for every n, left its array at n = {size}"
+
+
+def test_most_of_them_are_proved():
+    (n,) = export.symbolic_shape("n")
+    proved = 0
+    for function, stays_inside in PROGRAMS.values():
+        if stays_inside:
+            specs = (jax.ShapeDtypeStruct((n,), np.float32), jax.ShapeDtypeStruct((), np.int32))
+            proved += all(str(a.verdict) == "safe" for a in redzone.check(function, *specs).accesses)
+    assert proved >= 14
