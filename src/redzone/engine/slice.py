@@ -42,7 +42,6 @@ def _calls() -> dict[Any, str]:
         "custom_jvp_call_p": "call_jaxpr",
         "custom_vjp_call_p": "call_jaxpr",
         "custom_vjp_call_jaxpr_p": "fun_jaxpr",
-        "custom_lin_p": "jaxpr",
         "shard_map_p": "jaxpr",
         "xla_pmap_p": "call_jaxpr",
     }

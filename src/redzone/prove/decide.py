@@ -18,9 +18,10 @@ from redzone.prove.blame import lost_at
 from redzone.prove.conditions import Proposal, Reruns, as_conditions, narrowed, propose, proves
 from redzone.prove.declared import declared_by
 from redzone.prove.masks import masked_sites
+from redzone.prove.needs import FAR, Need
 from redzone.prove.pattern import pattern_of
-from redzone.prove.replay import Purse
-from redzone.prove.witness import corners, find_witness, witnesses
+from redzone.prove.replay import Purse, Replay
+from redzone.prove.witness import corners, filled, find_witness, just_outside, witnesses
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
@@ -94,8 +95,6 @@ class Deciding:
     def at_the_corners(self, sites: list[Site]) -> dict[int, Witness]:
         """Accesses that leave their arrays for some of the plainest inputs the contract allows."""
         inputs = self.traced.inputs
-        if any(type(n) is not int for source in inputs for n in getattr(source.aval, "shape", ())):
-            return {}
         ends = corners(inputs, self.facts)
         return witnesses(self.traced.jaxpr, sites, inputs, self.facts, ends, self.corners)
 
@@ -176,10 +175,37 @@ class Deciding:
         for count, sites in enumerate(groups.values()):
             if count >= GROUPS:
                 break
-            facts = narrowed(self.facts, proposals[sites[0]].needs)
+            needs = proposals[sites[0]].needs
+            facts = narrowed(self.facts, needs)
             if facts is not None:
-                proved |= proves(self.analysis, facts, sites)
+                found = proves(self.analysis, facts, sites)
+                proved |= found
+                if found:
+                    weakest = self.weakened(needs, found)
+                    for key in found:
+                        proposals[key].needs = weakest
         return proved
+
+    def weakened(self, needs: dict[int, Need], sites: set[int]) -> dict[int, Need]:
+        """The conditions less every side that no violation lies behind and that the proof does without."""
+        inputs, known = self.traced.inputs, self.analysis.inventory.sites
+        if any(type(b) not in (int, np.ndarray) for n in needs.values() for b in (n.lo, n.hi)):
+            return needs
+        replay = Replay(self.traced.jaxpr, [known[key] for key in sites], self.corners)
+        for leaf in list(needs):
+            for above in (True, False):
+                need = needs[leaf]
+                whole = summarised(self.facts[leaf])
+                if (np.all(need.hi >= whole.hi) if above else np.all(need.lo <= whole.lo)) or self.corners.left <= 0:
+                    continue
+                chosen = just_outside(inputs, self.facts, needs, leaf, above)
+                if chosen is None or replay.attempt(filled(inputs, self.facts, chosen)):
+                    continue
+                weaker = {**needs, leaf: Need(need.lo, FAR) if above else Need(-FAR, need.hi)}
+                facts = narrowed(self.facts, weaker)
+                if facts is not None and proves(self.analysis, facts, list(sites)) == sites:
+                    needs = weaker
+        return needs
 
     def settle(self, access: Access, site: Site, seen: list[Seen], proposal: Proposal, proved: bool) -> None:
         """unsafe if an input the contract allows really leaves the array, requires if a condition was proved."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from redzone.access.site import Site, stays_inside
 from redzone.domains import Fact
@@ -23,7 +23,7 @@ from redzone.rules import RULES
 
 _P = primitives()
 _SELECT, _BROADCAST, _CONCATENATE = _P["select_n_p"], _P["broadcast_in_dim_p"], _P["concatenate_p"]
-_STEADY = (_P["squeeze_p"], _P["reshape_p"], _P["convert_element_type_p"], _BROADCAST)
+_SQUEEZE, _RESHAPE = _P["squeeze_p"], _P["reshape_p"]
 _DECISIVE = {_P["and_p"]: 1, _P["or_p"]: 0}
 _HERE = ("here",)
 
@@ -57,43 +57,82 @@ class Uses:
         return self.makers[id(jaxpr)].get(var)
 
 
-def _selects(uses: Uses, jaxpr: Any, var: Any, shape: tuple[Any, ...], depth: int) -> Iterable[tuple[Any, Any, int]]:
-    """(equation, condition, case) of every select that a value ends in."""
+class _Found(NamedTuple):
+    """A select that a value ends in: its equation, its condition and the case the value fills."""
+
+    eqn: Any
+    condition: Any
+    case: int
+    places: tuple[int, ...]
+    """Where the dimensions of the index tuples are in the value there."""
+    spread: tuple[int, ...]
+    """Where the condition's own dimensions are in the value."""
+
+
+def _selects(uses: Uses, jaxpr: Any, var: Any, places: tuple[int, ...], depth: int) -> Iterable[_Found]:
+    """Every select that a value ends in, with the way its elements went."""
     if depth == 0:
         raise _NotMasked
     for eqn, position in uses.of(jaxpr, var):
         primitive = eqn.primitive
         if primitive is _SELECT and position >= 1:
-            yield eqn, _condition(uses, jaxpr, eqn.invars[0], shape), position - 1
+            yield _Found(eqn, eqn.invars[0], position - 1, places, _identity(eqn.invars[0]))
         elif primitive in CALLS and CALLS[primitive] in ("jaxpr", "call_jaxpr"):
-            inner, _ = open_jaxpr(eqn.params[CALLS[primitive]])
-            if len(inner.invars) != len(eqn.invars):
-                raise _NotMasked
-            for _, condition, case in _selects(uses, inner, inner.invars[position], shape, depth - 1):
-                if type(condition) is Literal or condition not in inner.invars:
-                    raise _NotMasked
-                outer = eqn.invars[inner.invars.index(condition)]
-                yield eqn, _condition(uses, jaxpr, outer, shape), case
+            yield from _in_call(uses, eqn, position, places, depth)
         elif primitive in _DECISIVE and eqn.outvars[0].aval.dtype == bool:
             # ok & read: where ok is false, what was read changes nothing; with or, where it is true.
-            yield eqn, _condition(uses, jaxpr, eqn.invars[1 - position], shape), _DECISIVE[primitive]
-        elif primitive in _STEADY or (primitive in RULES and RULES[primitive].pointwise):
-            yield from _selects(uses, jaxpr, eqn.outvars[0], shape, depth - 1)
+            other = eqn.invars[1 - position]
+            if other.aval.shape not in ((), var.aval.shape):
+                raise _NotMasked
+            yield _Found(eqn, other, _DECISIVE[primitive], places, _identity(other))
         else:
+            yield from _selects(uses, jaxpr, eqn.outvars[0], _moved(eqn, position, places), depth - 1)
+
+
+def _in_call(uses: Uses, eqn: Any, position: int, places: tuple[int, ...], depth: int) -> Iterable[_Found]:
+    inner, _ = open_jaxpr(eqn.params[CALLS[eqn.primitive]])
+    if len(inner.invars) != len(eqn.invars):
+        raise _NotMasked
+    for found in _selects(uses, inner, inner.invars[position], places, depth - 1):
+        found = _unspread(uses, inner, found, None)
+        if type(found.condition) is Literal or found.condition not in inner.invars:
             raise _NotMasked
+        yield found._replace(eqn=eqn, condition=eqn.invars[inner.invars.index(found.condition)])
 
 
-def _condition(uses: Uses, jaxpr: Any, atom: Any, shape: tuple[Any, ...]) -> Any:
-    """The condition before it was spread over the windows: of the index tuples' own shape."""
-    while type(atom) is not Literal and atom.aval.shape != shape and atom.aval.shape:
-        maker = uses.maker(jaxpr, atom)
+def _identity(atom: Any) -> tuple[int, ...]:
+    return tuple(range(len(atom.aval.shape)))
+
+
+def _moved(eqn: Any, position: int, places: tuple[int, ...]) -> tuple[int, ...]:
+    """Where the index tuples' dimensions go in an equation that keeps each element with its index tuple."""
+    primitive, source, target = eqn.primitive, eqn.invars[position].aval.shape, eqn.outvars[0].aval.shape
+    if primitive is _BROADCAST and position == 0:
+        dims = eqn.params["broadcast_dimensions"]
+        return tuple(dims[p] for p in places)
+    if primitive is _SQUEEZE or primitive is _RESHAPE:
+        if [n for n in source if n != 1] != [n for n in target if n != 1] or any(source[p] == 1 for p in places):
+            raise _NotMasked
+        wide = [d for d, n in enumerate(target) if n != 1]
+        rank = {d: k for k, d in enumerate(d for d, n in enumerate(source) if n != 1)}
+        return tuple(wide[rank[p]] for p in places)
+    if primitive in RULES and RULES[primitive].pointwise and source == target:
+        return places
+    raise _NotMasked
+
+
+def _unspread(uses: Uses, jaxpr: Any, found: _Found, shape: tuple[Any, ...] | None) -> _Found:
+    """The condition before it was spread over the windows, back to the index tuples' own shape."""
+    while type(found.condition) is not Literal:
+        if found.condition.aval.shape == shape and found.spread == found.places:
+            break
+        maker = uses.maker(jaxpr, found.condition)
         if maker is None or maker.primitive is not _BROADCAST:
             break
-        inner = maker.invars[0]
-        if inner.aval.shape and tuple(maker.params["broadcast_dimensions"]) != tuple(range(len(inner.aval.shape))):
-            break
-        atom = inner
-    return atom
+        dims = maker.params["broadcast_dimensions"]
+        source = maker.invars[0]
+        found = found._replace(condition=source, spread=tuple(found.spread[d] for d in dims))
+    return found
 
 
 def masked_sites(analysis: Analysis, closed: Any, facts: Sequence[Fact], sites: Sequence[Site]) -> set[int]:
@@ -103,15 +142,23 @@ def masked_sites(analysis: Analysis, closed: Any, facts: Sequence[Fact], sites: 
     for site in sites:
         if site.effect != "read" or not site.columns or site.home is None:
             continue
-        shape = tuple(site.eqn.invars[1].aval.shape[:-1]) if site.columns[0].column is not None else ()
+        shape: tuple[Any, ...] = ()
+        places: tuple[int, ...] = ()
+        if site.columns[0].column is not None:
+            shape = tuple(site.eqn.invars[1].aval.shape[:-1])
+            offsets = site.eqn.params["dimension_numbers"].offset_dims
+            places = tuple(d for d in range(len(site.eqn.outvars[0].aval.shape)) if d not in offsets)
         try:
-            found = list(_selects(uses, site.home, site.eqn.outvars[0], shape, 12))
+            found = [
+                _unspread(uses, site.home, one, shape)
+                for one in _selects(uses, site.home, site.eqn.outvars[0], places, 12)
+            ]
         except _NotMasked:
             continue
-        if found and all(c.aval.shape in ((), shape) for _, c, _ in found):
+        if found and all(_is_aligned(one, shape) for one in found):
             wanted[id(site.eqn)] = len(found)
-            for eqn, condition, case in found:
-                masks.setdefault(id(eqn), []).append((id(site.eqn), condition, case))
+            for one in found:
+                masks.setdefault(id(one.eqn), []).append((id(site.eqn), one.condition, one.case))
     if not wanted:
         return set()
     good: dict[int, bool] = {}
@@ -119,6 +166,14 @@ def masked_sites(analysis: Analysis, closed: Any, facts: Sequence[Fact], sites: 
         for key, holds in _judged(context, wanted):
             good[key] = good.get(key, True) and holds
     return {key for key, holds in good.items() if holds}
+
+
+def _is_aligned(found: _Found, shape: tuple[Any, ...]) -> bool:
+    """Whether the condition has one element per index tuple, in the same place, or one for all."""
+    if type(found.condition) is Literal:
+        return False
+    own = found.condition.aval.shape
+    return own == () or (own == shape and found.spread == found.places)
 
 
 def _judged(context: Context, wanted: dict[int, int]) -> Iterable[tuple[int, bool]]:

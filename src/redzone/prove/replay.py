@@ -66,14 +66,14 @@ class Replay:
         self.contains: dict[int, bool] = {}
 
     def attempt(self, arguments: list[Any]) -> Found:
-        """Run the program on these inputs: the offending index and path of each access not yet known to leave."""
+        """Run the program on these inputs: the offending index and path of each access that leaves."""
         given = self.left = min(COST, self.purse.left)
-        before = set(self.found)
+        self.found = {}
         self.path.clear()
         with jax.default_device(jax.devices("cpu")[0]) if _has_cpu() else _Nothing(), contextlib.suppress(GaveUp):
             self.run(self.jaxpr, self.consts, arguments)
         self.purse.left -= given - max(self.left, 0)
-        return {key: value for key, value in self.found.items() if key not in before}
+        return self.found
 
     def holds(self, jaxpr: Any) -> bool:
         """Whether the access is somewhere inside a jaxpr."""

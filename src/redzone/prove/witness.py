@@ -57,6 +57,28 @@ def find_witness(
     return found.get(id(site.eqn))
 
 
+def filled(inputs: Sequence[Input], facts: Sequence[Fact], chosen: dict[int, Any]) -> list[Any]:
+    """One array per input: the chosen ones, and the plainest the contract allows for the rest."""
+    return [
+        chosen[i] if i in chosen else plain_value(source, fact)
+        for i, (source, fact) in enumerate(zip(inputs, facts, strict=True))
+    ]
+
+
+def just_outside(
+    inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], leaf: int, above: bool
+) -> dict[int, Any] | None:
+    """Inputs that keep every condition but one side of one: the nearest value beyond it."""
+    need, whole = needs[leaf], summarised(facts[leaf])
+    ends = np.unique(need.hi if above else need.lo)
+    end = ends.max() if above else ends.min()
+    number = end.item() + (1 if above else -1)
+    if not whole.lo <= number <= whole.hi or isinstance(number, float):
+        return None
+    others = {i: _satisfying(inputs[i], facts[i], n) for i, n in needs.items() if i != leaf}
+    return {**others, leaf: _element(inputs[leaf], facts[leaf], need, number)}
+
+
 def witnesses(
     closed: Any,
     sites: Sequence[Site],
@@ -67,15 +89,17 @@ def witnesses(
 ) -> dict[int, Witness]:
     """By identity of the access's equation: an input that really makes it leave its array."""
     result: dict[int, Witness] = {}
+    if any(type(n) is not int for source in inputs for n in getattr(source.aval, "shape", ())):
+        # A symbolic size has no array to try.
+        return result
     replay = Replay(closed, sites, purse)
     for chosen in itertools.islice(candidates, TRIES):
         if len(result) == len(sites) or purse.left <= 0:
             break
-        arguments = [
-            chosen[i] if i in chosen else plain_value(source, fact)
-            for i, (source, fact) in enumerate(zip(inputs, facts, strict=True))
-        ]
+        arguments = filled(inputs, facts, chosen)
         for key, (index, path) in replay.attempt(arguments).items():
+            if key in result:
+                continue
             relevant = sorted(chosen) or list(range(len(inputs)))[:4]
             shown = ", ".join(f"{inputs[i].name}={pasted(arguments[i])}" for i in relevant)
             result[key] = Witness(tuple(arguments), index, path, shown)

@@ -8,6 +8,7 @@ import numpy as np
 
 from redzone.domains import TOP_FLOAT, DtypeInfo, Fact, scalar, settle, summarised
 from redzone.domains.fact import SMALL
+from redzone.domains.symbolic import at_most
 from redzone.rules.integers import of, wrapped
 from redzone.rules.shapes import mapped, summarised_along
 from redzone.rules.table import anything, rule, top_of
@@ -46,6 +47,10 @@ def _reduce_sum(eqn: Any, a: Fact) -> Fact:
     return wrapped(a.lo * n, a.hi * n, a.step, info)
 
 
+def _has_elements(n: Any) -> bool:
+    return n > 0 if type(n) is int else bool(at_most(1, n))
+
+
 @rule("reduce_max_p", "reduce_min_p", "reduce_and_p", "reduce_or_p")
 def _reduce_extreme(eqn: Any, a: Fact) -> Fact:
     """The result is one of the elements; kept-apart bounds are reduced as the elements are.
@@ -57,6 +62,9 @@ def _reduce_extreme(eqn: Any, a: Fact) -> Fact:
     if info.kind == "x" or (name in ("reduce_and", "reduce_or") and info.kind != "b"):
         return top_of(eqn.outvars[0])
     if any(type(shape[x]) is int and shape[x] == 0 for x in axes):
+        # Of nothing, all hold and none does.
+        return scalar(int(name == "reduce_and")) if info.kind == "b" else top_of(eqn.outvars[0])
+    if not all(_has_elements(shape[x]) for x in axes):
         return top_of(eqn.outvars[0])
     if type(a.lo) is not np.ndarray:
         return a
@@ -295,6 +303,7 @@ def _permuted(eqn: Any, a: Fact) -> Fact:
     "psum_invariant_p",
     "reduce_scatter_p",
     "platform_index_p",
+    "custom_lin_p",
     "get_p",
     "swap_p",
     "addupdate_p",
