@@ -27,6 +27,8 @@ class Case:
 
     function: Callable[..., Any]
     arguments: tuple[Argument, ...]
+    runs: bool = True
+    """Whether it can be run here: not what needs several devices."""
 
     @property
     def name(self) -> str:
@@ -47,9 +49,9 @@ class Case:
 CASES: list[Case] = []
 
 
-def case(*arguments: Argument) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def case(*arguments: Argument, runs: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        CASES.append(Case(function, arguments))
+        CASES.append(Case(function, arguments, runs))
         return function
 
     return register

@@ -47,7 +47,7 @@ class _Fixed:
         return jax.make_jaxpr(self.function)(*(a.struct() for a in self.arguments))
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda c: c.name)
+@pytest.mark.parametrize("case", [c for c in CASES if c.runs], ids=lambda c: c.name)
 def test_no_run_contradicts_it(case):
     outcome = examine(_Fixed(case.function, case.arguments), runs=12)
     assert outcome.failure is None, str(outcome.failure)

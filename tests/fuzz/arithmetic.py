@@ -87,7 +87,7 @@ def convert(params: Params, a: Any) -> Any:
     if target == np.bool_:
         return a != 0
     if a.dtype.kind == "f" and target.kind in "iu":
-        info = np.iinfo(target)
+        info: Any = np.iinfo(target)
         low, high = float(info.min), float(info.max)
         wide = np.trunc(a.astype(np.float64))
         inside = (wide >= low) & (wide < high)
@@ -133,6 +133,12 @@ def _plain(function: Callable[..., Any]) -> Rule:
     return lambda params, *args: function(*args)
 
 
+def multiply(params: Params, a: Any, b: Any) -> Any:
+    if params.get("out_dtype") is not None:
+        raise NotImplementedError
+    return np.multiply(a, b)
+
+
 def _identity(params: Params, *args: Any) -> Any:
     return list(args)
 
@@ -141,7 +147,7 @@ ELEMENTWISE: dict[str, Rule] = {
     "add": _plain(np.add),
     "add_any": _plain(np.add),
     "sub": _plain(np.subtract),
-    "mul": _plain(np.multiply),
+    "mul": multiply,
     "div": divide,
     "rem": remainder,
     "neg": _plain(np.negative),

@@ -137,6 +137,7 @@ class Interpreter:
         if self._left < 0:
             raise TooLong
         for eqn, inputs, outputs, evaluation in plan.steps:
+            outvals: Sequence[Any]
             if evaluation is not None:
                 outvals = evaluation(eqn, [slots[i] for i in inputs])
             else:
@@ -190,7 +191,7 @@ class Interpreter:
 
     def _scan(self, eqn: Any, invals: list[Any]) -> Sequence[Any]:
         params = eqn.params
-        n_consts, n_carry, length = params["num_consts"], params["num_carry"], params["length"]
+        (n_consts, n_carry), length = compat.scan_counts(params), params["length"]
         consts, carry = invals[:n_consts], list(invals[n_consts : n_consts + n_carry])
         xs = invals[n_consts + n_carry :]
         order = range(length - 1, -1, -1) if params["reverse"] else range(length)

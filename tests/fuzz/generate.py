@@ -14,6 +14,7 @@ import numpy as np
 from tests.fuzz import guards, indexing, loops  # noqa: F401  (their steps register themselves)
 from tests.fuzz.scope import INTEGER_WEIGHTS, INTEGERS, SHAPE_WEIGHTS, SHAPES, Scope, Trace
 from tests.fuzz.structure import grow, outputs
+from tests.fuzz.vocabulary import STEPS
 
 MAX_STEPS = 8
 """Top-level steps of a program; bodies add their own, up to the budget."""
@@ -48,12 +49,17 @@ class Program:
         """The function to trace; the paths of the steps it takes are appended to `taken`."""
 
         def program(*args: Any) -> tuple[Any, ...]:
-            trace = Trace(self.seed, self.skip, taken if taken is not None else [], BUDGET, self.wide)
+            trace = Trace(self.seed, self.skip, taken if taken is not None else [], BUDGET, self.wide, self.theme())
             scope = Scope(trace, "", args, 0)
             grow(scope, scope.small(2, MAX_STEPS))
             return outputs(scope)
 
         return program
+
+    def theme(self) -> str:
+        """Half the programs dwell on one kind of step, which is how rare ones meet each other."""
+        rng = random.Random(f"theme:{self.seed}")
+        return rng.choice(STEPS)[0].__name__ if rng.random() < 0.5 else ""
 
     def trace(self) -> Any:
         return jax.make_jaxpr(self.function())(*(a.struct() for a in self.arguments))

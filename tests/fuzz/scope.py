@@ -35,6 +35,8 @@ class Trace:
     taken: list[str]
     budget: int
     wide: bool = False
+    theme: str = ""
+    """The name of a step that this program takes more often than others."""
 
 
 class Scope:

@@ -15,6 +15,8 @@ from tests.fuzz.scope import Scope, Unfit, cast, fit, is_bool, is_float, is_inte
 from tests.fuzz.vocabulary import STEPS, step
 
 MAX_DEPTH = 3
+THEME = 60.0
+"""What a program's theme adds to the weight of its step: about a third of the steps taken."""
 
 
 def grow(scope: Scope, steps: int) -> None:
@@ -30,7 +32,8 @@ def grow(scope: Scope, steps: int) -> None:
         trace.budget -= 1
         inner = Scope(trace, path, scope.values, scope.depth)
         choices = STEPS if scope.depth < MAX_DEPTH else [(s, w) for s, w in STEPS if s not in NESTED]
-        chosen = inner.weighted([s for s, _ in choices], [w for _, w in choices])
+        weights = [w + THEME if s.__name__ == trace.theme else w for s, w in choices]
+        chosen = inner.weighted([s for s, _ in choices], weights)
         try:
             made = chosen(inner)
         except Unfit:

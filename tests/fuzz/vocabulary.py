@@ -187,7 +187,9 @@ def move(scope: Scope) -> list[Any]:
     value = jnp.asarray(value)
     axis = scope.small(0, value.ndim - 1)
     size = value.shape[axis]
-    kind = scope.choice(["rev", "transpose", "reshape", "slice", "expand", "pad", "roll", "tile", "fit", "repeat", "rank"])
+    kind = scope.choice(
+        ["rev", "transpose", "reshape", "slice", "expand", "pad", "roll", "tile", "fit", "repeat", "rank"]
+    )
     if kind == "rev":
         return [jnp.flip(value, axis)]
     if kind == "transpose":
@@ -208,7 +210,11 @@ def move(scope: Scope) -> list[Any]:
         fill = jnp.asarray(scope.corner(value.dtype), value.dtype)
         return [lax.pad(value, fill, widths)]
     if kind == "rank":
-        return [jnp.expand_dims(value, scope.choice([(0, 2), (0, 1, 3), (1, 3)]))] if value.ndim == 2 else [value[None, :, None]]
+        return (
+            [jnp.expand_dims(value, scope.choice([(0, 2), (0, 1, 3), (1, 3)]))]
+            if value.ndim == 2
+            else [value[None, :, None]]
+        )
     if kind == "roll":
         return [jnp.roll(value, scope.small(-2, 5), axis)]
     if kind == "tile" and value.ndim == 1 and size:

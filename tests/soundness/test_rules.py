@@ -82,7 +82,8 @@ ANY_VALUE = {
 }
 ONE_DEVICE = {
     "dim_as_value",
-    # Symbolic dimensions have no concrete points; collectives and placement: on one device the identity, covered by the shard_map cases.
+    # Symbolic dimensions have no concrete points.
+    # Collectives and placement are the identity on one device, and are in the shard_map cases.
     *[
         "all_gather",
         "all_gather_invariant",
@@ -96,7 +97,7 @@ ONE_DEVICE = {
     ],
     *["psend", "pvary", "reshard", "sharding_constraint"],
 }
-REFS = set("addupdate empty_ref free_ref freeze get new_ref swap".split())
+REFS = {"addupdate", "empty_ref", "free_ref", "freeze", "get", "new_ref", "swap"}
 """A ref is no value; the random programs run them."""
 
 

@@ -52,7 +52,8 @@ def inventory_of(closed: Any) -> Inventory:
 def masked_runs(closed: Any, inventory: Inventory, in_facts: Sequence[Fact], masks: Masks) -> list[Context]:
     """The runs of the program, made again with the conditions of these selects looked at."""
     jaxpr, consts = open_jaxpr(closed)
-    program = Slicer(inventory, masks=masks).program(jaxpr, consts, ())
+    sites = {site for found in masks.values() for site, _, _ in found}
+    program = Slicer(inventory, masks=masks, only=sites).program(jaxpr, consts, ())
     runner, _ = run_forward(program, in_facts, Counter())
     return runner.masked
 

@@ -160,9 +160,17 @@ Masks = dict[int, list[tuple[int, Any, int]]]
 class Slicer:
     """Builds programs; one per check, sharing its work between callers of the same sub-program."""
 
-    def __init__(self, inventory: Inventory, everything: bool = False, masks: Masks | None = None) -> None:
+    def __init__(
+        self,
+        inventory: Inventory,
+        everything: bool = False,
+        masks: Masks | None = None,
+        only: set[int] | None = None,
+    ) -> None:
         self.inventory = inventory
         self.masks = masks or {}
+        self.only = only
+        """The accesses that are asked about, by identity of their equations; None for all."""
         self.everything = everything
         self.built: dict[Any, Program] = {}
         self.axes: dict[Any, Any] = {}
@@ -385,7 +393,8 @@ class _Build:
                 else:
                     self.simple(eqn, frame)
                 break
-        if id(eqn) in self.slicer.inventory.settled:
+        only = self.slicer.only
+        if id(eqn) in self.slicer.inventory.settled or (only is not None and id(eqn) not in only):
             return
         step = self.emit(
             OBSERVE,

@@ -47,6 +47,8 @@ _MOVING = frozenset(
         "select_n",
         "copy",
         "stop_gradient",
+        "dynamic_slice",
+        "gather",
     }
 )
 _IEEE = frozenset(
@@ -234,3 +236,47 @@ def _every(eqn: Any, x: Any) -> Any:
         if x.dtype == np.bool_
         else np.bitwise_and.reduce(x, axis=tuple(eqn.params["axes"]))
     )
+
+
+@_exact("dynamic_slice")
+def _dynamic_slice(eqn: Any, x: Any, *starts: Any) -> Any:
+    sizes = eqn.params["slice_sizes"]
+    first = [min(max(int(s), 0), n - size) for s, n, size in zip(starts, x.shape, sizes, strict=True)]
+    return x[tuple(slice(f, f + size) for f, size in zip(first, sizes, strict=True))]
+
+
+@_exact("gather")
+def _gather(eqn: Any, x: Any, indices: Any) -> Any:
+    numbers, sizes = eqn.params["dimension_numbers"], eqn.params["slice_sizes"]
+    batch = indices.shape[:-1]
+    gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
+    rest = tuple(n for d, n in enumerate(sizes) if d not in gone)
+    if int(np.prod(batch)) > _TUPLES:
+        raise NotImplementedError("too many index tuples to look at one by one")
+    fills = eqn.params["mode"].name == "FILL_OR_DROP"
+    result = np.zeros((*batch, *rest), x.dtype)
+    for at in np.ndindex(*batch):
+        start = [0] * x.ndim
+        for k, d in enumerate(numbers.start_index_map):
+            start[d] = int(indices[(*at, k)])
+        for d, b in zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True):
+            start[d] = at[b]
+        inside = [min(max(s, 0), n - size) for s, n, size in zip(start, x.shape, sizes, strict=True)]
+        if fills and inside != start:
+            result[at] = _filling(eqn, x.dtype)
+        else:
+            window = x[tuple(slice(f, f + size) for f, size in zip(inside, sizes, strict=True))]
+            result[at] = window.reshape(rest)
+    order = [d for d in range(result.ndim) if d not in numbers.offset_dims]
+    return np.moveaxis(result, range(result.ndim), [*order, *numbers.offset_dims])
+
+
+#: The most index tuples of a gather looked at one by one.
+_TUPLES = 4096
+
+
+def _filling(eqn: Any, dtype: Any) -> Any:
+    value, info = eqn.params["fill_value"], dtype_info(np.dtype(dtype))
+    if value is not None:
+        return np.asarray(value).astype(dtype)
+    return info.min if info.kind == "i" else info.max if info.integral else np.nan

@@ -28,6 +28,8 @@ from redzone.report.model import Access, DimBounds, Verdict, Witness
 
 #: How many different sets of conditions are validated one by one.
 GROUPS = 12
+#: How many steps an analysis may have taken for its conditions to be tried without each of their sides.
+CHEAP = 1500
 
 
 class Deciding:
@@ -189,7 +191,9 @@ class Deciding:
     def weakened(self, needs: dict[int, Need], sites: set[int]) -> dict[int, Need]:
         """The conditions less every side that no violation lies behind and that the proof does without."""
         inputs, known = self.traced.inputs, self.analysis.inventory.sites
-        if any(type(b) not in (int, np.ndarray) for n in needs.values() for b in (n.lo, n.hi)):
+        if self.analysis.visits > CHEAP or any(
+            type(b) not in (int, np.ndarray) for n in needs.values() for b in (n.lo, n.hi)
+        ):
             return needs
         replay = Replay(self.traced.jaxpr, [known[key] for key in sites], self.corners)
         for leaf in list(needs):

@@ -8,7 +8,8 @@ import numpy as np
 
 from redzone.access.site import column_of, stays_inside
 from redzone.access.xla import ACCESSES
-from redzone.domains import Fact, join, scalar, settle, summarised, top
+from redzone.domains import Fact, constant, join, scalar, settle, summarised, top
+from redzone.rules import floats, integers
 from redzone.rules.integers import of, wrapped
 from redzone.rules.shapes import summarised_along
 from redzone.rules.table import rule, top_of
@@ -60,8 +61,12 @@ def fill_of(eqn: Any) -> Fact:
     value = eqn.params.get("fill_value")
     info = of(eqn.outvars[0])
     if value is not None:
-        number = np.asarray(value).item()
-        return scalar(number) if info.integral else Fact(float("-inf"), float("inf"), 1, True)
+        if not info.integral:
+            return Fact(float("-inf"), float("inf"), 1, True)
+        given = np.asarray(value)
+        if given.dtype.kind == "f":
+            return floats.to_integer(constant(given), info)
+        return integers.narrowed(scalar(int(given)), info)
     if info.kind == "i":
         return scalar(info.min)
     return scalar(info.max) if info.integral else top(None)

@@ -1,0 +1,100 @@
+"""What random programs and review once caught redzone claiming wrongly, each as small as it gets."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tests.cases import case, f32, i8, i32
+
+CLIP, FILL = lax.GatherScatterMode.CLIP, lax.GatherScatterMode.FILL_OR_DROP
+
+
+@case(f32(4), i32(0, min=0, max=3), i32(min=-9, max=9))
+def all_of_nothing_says_nothing(x, none, i):
+    return lax.cond(jnp.all(none < i), lambda: x[jnp.minimum(i, 3)], lambda: 0.0)  #: unsafe
+
+
+@case(f32(255), f32())
+def a_difference_that_wraps(x, wanted):
+    def body(carry, _):
+        low, high = carry
+        middle = low + lax.shift_right_arithmetic(high - low, np.int8(1))
+        value = lax.dynamic_slice(x, (middle.astype(np.int32) + 128,), (1,))[0]  #: unsafe
+        below = value < wanted
+        return (jnp.where(below, middle, low), jnp.where(below, high, middle)), value
+
+    return lax.scan(body, (np.int8(-128), np.int8(127)), None, 8)
+
+
+@case(f32(4), i32(3))
+def masked_along_another_axis(x, i):
+    value = x.at[i].get(mode="promise_in_bounds")  #: requires
+    return jnp.where(((i >= 0) & (i < 4))[:, None], value[None, :], 0.0)
+
+
+@case(f32(3, 5), i32(3))
+def masked_by_rows_read_by_columns(x, i):
+    value = x[:, i]  #: requires
+    return jnp.where(((i >= 0) & (i < 5))[:, None], value, 0.0)
+
+
+@case(f32(7), i32(min=4, max=6))
+def a_clamped_window_starts_earlier(x, i):
+    table = jnp.asarray(np.array([0, 0, 9, 9], np.int32))
+    numbers = lax.GatherDimensionNumbers((0,), (), (0,))
+    rows = lax.gather(table, i[None], numbers, (3,), mode=CLIP)  #: declared
+    return x[rows]  #: unsafe
+
+
+@case(f32(4), i32(2, min=0, max=3))
+def part_of_every_row(x, i):
+    table = jnp.asarray(np.array([[0, 1, 9], [2, 3, 9], [0, 3, 9], [1, 2, 9]], np.int32))
+    numbers = lax.GatherDimensionNumbers((1,), (0,), (0,))
+    rows = lax.gather(table, i[:, None], numbers, (1, 2), mode=CLIP)  #: safe
+    return x[rows]  #: safe
+
+
+@case(f32(200), i32(1, min=0, max=9))
+def a_filling_is_cast(x, i):
+    bytes_ = jnp.zeros(4, np.uint8)
+    numbers = lax.GatherDimensionNumbers((), (0,), (0,))
+    found = lax.gather(bytes_, i[:, None], numbers, (1,), mode=FILL, fill_value=-1)  #: declared
+    return x[found]  #: unsafe
+
+
+@case(f32(4), i32(3, min=0, max=4))
+def finished_lanes_are_not_running(x, limits):
+    def lane(limit):
+        return lax.while_loop(lambda i: i < limit, lambda i: i + 1, 0)
+
+    return x[jax.vmap(lane)(limits)]  #: unsafe
+
+
+@case(f32(4, 3), i32(2, 4, min=0, max=9))
+def two_columns_of_many_indices(x, rows):
+    return x[rows, 2]  #: unsafe
+
+
+@case(i32(4), i32(), i32(min=0, max=5))
+def bisection_past_the_end(x, wanted, n):
+    def body(carry):
+        low, high, fuel = carry
+        middle = (low + high) // 2
+        below = x[middle] < wanted  #: unknown
+        return jnp.where(below, middle + 1, low), jnp.where(below, high, middle), fuel + 1
+
+    low, _, _ = lax.while_loop(lambda c: (c[0] < c[1]) & (c[2] < 8), body, (0, n, 0))
+    return low
+
+
+@case(f32(4), i32(4, min=3, max=9))
+def a_witness_keeps_the_contract(x, i):
+    return x[i[0]]  #: unsafe
+
+
+@case(f32(4), i8())
+def a_condition_where_the_branch_is_taken(x, i):
+    return lax.cond(i > 0, lambda: x[i], lambda: 0.0)  #: requires

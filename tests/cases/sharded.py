@@ -1,0 +1,67 @@
+"""shard_map: an index is judged against its shard.
+
+`unsafe` needs a replay and a replay needs the devices, so what leaves a shard is unknown here, or a condition.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax.sharding import AbstractMesh, PartitionSpec
+
+from tests.cases import case, f32, i32
+
+MESH = AbstractMesh((4,), ("i",))
+
+
+def per_shard(body, *specs):
+    return jax.shard_map(body, mesh=MESH, in_specs=specs, out_specs=PartitionSpec("i"), check_vma=False)
+
+
+@case(f32(8), runs=False)
+def own_elements(x):
+    def body(part):
+        return part[jnp.arange(2)]  #: safe
+
+    return per_shard(body, PartitionSpec("i"))(x)
+
+
+@case(f32(8), runs=False)
+def more_than_its_own(x):
+    def body(part):
+        return part[jnp.arange(4)]  #: unknown
+
+    return per_shard(body, PartitionSpec("i"))(x)
+
+
+@case(f32(4), runs=False)
+def one_for_each_device(x):
+    def body(whole):
+        return whole[jax.lax.axis_index("i")][None]  #: safe
+
+    return per_shard(body, PartitionSpec())(x)
+
+
+@case(f32(3), runs=False)
+def fewer_than_devices(x):
+    def body(whole):
+        return whole[jax.lax.axis_index("i")][None]  #: unknown
+
+    return per_shard(body, PartitionSpec())(x)
+
+
+@case(f32(8), i32(4, min=0, max=7), runs=False)
+def global_indices_on_a_shard(x, i):
+    def body(part, where):
+        return part[where]  #: requires
+
+    return per_shard(body, PartitionSpec("i"), PartitionSpec("i"))(x, i)
+
+
+@case(f32(8), i32(4, min=0, max=7), runs=False)
+def indices_made_local(x, i):
+    def body(part, where):
+        local = where - 2 * jax.lax.axis_index("i")
+        return part[jnp.clip(local, 0, 1)]  #: safe
+
+    return per_shard(body, PartitionSpec("i"), PartitionSpec("i"))(x, i)
