@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
-from jax.sharding import AbstractMesh, PartitionSpec
+from jax.sharding import AbstractMesh, AxisType, PartitionSpec
 
 from tests.cases import case, f32, i32
 
-MESH = AbstractMesh((4,), ("i",))
+MESH = AbstractMesh((4,), ("i",), axis_types=(AxisType.Auto,))
 
 
 def per_shard(body, *specs):

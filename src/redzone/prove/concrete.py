@@ -146,6 +146,30 @@ def _wrapped(values: Any, dtype: Any) -> Any:
     return np.asarray((values - info.min) % span + info.min).astype(dtype)
 
 
+def _shifted(x: Any, by: Any, shift: Callable[..., Any]) -> Any:
+    bits = dtype_info(x.dtype).bits
+    if np.any((by < 0) | (by >= bits)):
+        raise NotImplementedError("a shift by more than the width")
+    return shift(x, by)
+
+
+@_exact("shift_left")
+def _shift_left(eqn: Any, x: Any, by: Any) -> Any:
+    return _shifted(x, by, np.left_shift)
+
+
+@_exact("shift_right_arithmetic")
+def _shift_right(eqn: Any, x: Any, by: Any) -> Any:
+    signed = x.astype(np.dtype(f"i{x.dtype.itemsize}"))
+    return _shifted(signed, by.astype(signed.dtype), np.right_shift).astype(x.dtype)
+
+
+@_exact("shift_right_logical")
+def _shift_right_logical(eqn: Any, x: Any, by: Any) -> Any:
+    unsigned = x.astype(np.dtype(f"u{x.dtype.itemsize}"))
+    return _shifted(unsigned, by.astype(unsigned.dtype), np.right_shift).astype(x.dtype)
+
+
 @_exact("clamp")
 def _clamp(eqn: Any, low: Any, x: Any, high: Any) -> Any:
     return np.minimum(np.maximum(x, low), high)

@@ -111,12 +111,12 @@ class Replay:
         if site is not None and not outs:
             positions = {c.operand for c in site.columns} | {c.also for c in site.columns if c.also is not None}
             return [eqn.invars[i] for i in sorted(positions)]
-        if eqn.primitive is SCAN_P and self.inside(eqn):
+        if eqn.primitive is SCAN_P:
             nc, _ = scan_counts(eqn.params)
             needed = self.plan(open_jaxpr(eqn.params["jaxpr"])[0], self.carried(eqn, outs)).inputs
             kept = needed | {nc + i for i in self.carried(eqn, outs) if i < scan_counts(eqn.params)[1]}
             return [eqn.invars[i] for i in sorted(kept)]
-        if eqn.primitive is WHILE_P and self.inside(eqn):
+        if eqn.primitive is WHILE_P:
             nt, nb = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
             carries = self.carried(eqn, outs)
             body = self.plan(open_jaxpr(eqn.params["body_jaxpr"])[0], carries).inputs
@@ -199,11 +199,11 @@ class Replay:
         if primitive in CALLS and primitive is not SHARD_MAP_P:
             inner, consts = open_jaxpr(eqn.params[CALLS[primitive]])
             return self.run(inner, consts, inputs, outs)
-        if primitive is COND_P and inside:
+        if primitive is COND_P:
             return nothing if inputs[0] is None else self.branch(eqn, inputs, outs)
-        if primitive is SCAN_P and inside:
+        if primitive is SCAN_P:
             return self.scan(eqn, inputs, outs)
-        if primitive is WHILE_P and inside:
+        if primitive is WHILE_P:
             return self.loop(eqn, inputs, outs)
         if inside or any(v is None for v in inputs) or any(_elements(v.aval) > ELEMENTS for v in eqn.outvars):
             return nothing
