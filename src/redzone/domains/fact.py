@@ -217,14 +217,17 @@ def join(a: Fact, b: Fact) -> Fact:
 def _alike(a: Fact, b: Fact) -> bool:
     """Whether two facts can be combined elementwise: plain numbers, of one rank and a bearable size."""
     for f in (a, b):
-        if type(f.lo) is not _ndarray and not _is_small(f):
+        if type(f.lo) is not _ndarray and not is_small(f):
             return False
     if type(a.lo) is _ndarray and type(b.lo) is _ndarray and a.lo.ndim != b.lo.ndim:
         return False
     return not too_wide(a, b)
 
 
-def _is_small(fact: Fact) -> bool:
+def is_small(fact: Fact) -> bool:
+    """Whether numpy can compute with the bounds: kept apart already, floats, or integers of bearable size."""
+    if type(fact.lo) is _ndarray:
+        return True
     if isinstance(fact.lo, float) or isinstance(fact.hi, float):
         return True
     return type(fact.lo) is int and type(fact.hi) is int and fact.lo >= -SMALL and fact.hi <= SMALL

@@ -11,6 +11,7 @@ import numpy as np
 
 from redzone.access.site import Site, column_fact
 from redzone.domains import Fact, dtype_info, join, settle, summarised
+from redzone.domains.fact import is_small
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
@@ -249,9 +250,7 @@ def _chosen(which: Fact, first: Fact, second: Fact) -> Fact:
     except ValueError:
         return join(summarised(first), summarised(second))
     both = join(first, second)
-    if size > 4096 or any(type(f.lo) is not np.ndarray and type(f.lo) not in (int, float) for f in (first, second)):
-        return both
-    if dtype_info(np.asarray(both.lo).dtype).kind == "x":
+    if size > 4096 or not all(is_small(f) for f in (first, second, both)):
         return both
     lo = np.where(which.hi == 0, first.lo, np.where(which.lo == 1, second.lo, both.lo))
     hi = np.where(which.hi == 0, first.hi, np.where(which.lo == 1, second.hi, both.hi))

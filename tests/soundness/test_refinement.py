@@ -1,0 +1,146 @@
+"""Conditions turned around: every operation × relation, against all values that a byte can hold.
+
+`cond(op(a, b) < k, …)` narrows a and b inside the branch. What is claimed of them there must hold for
+every pair that really takes the branch, and a branch called unreachable must be taken by none.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from redzone.domains import Fact
+from redzone.engine import analyse
+from tests.fuzz.containment import why_outside
+
+RELATIONS = {"<": lax.lt, "≤": lax.le, ">": lax.gt, "≥": lax.ge, "=": lax.eq, "≠": lax.ne}
+
+
+def _at(value: int, like: Any) -> Any:
+    return np.array(value % 256, np.uint8).astype(like.dtype)
+
+
+OPERATIONS = {
+    "a": lambda a, b: a,
+    "a + b": lax.add,
+    "a - b": lax.sub,
+    "a * b": lax.mul,
+    "a * 3": lambda a, b: a * _at(3, a),
+    "a + 100": lambda a, b: a + _at(100, a),
+    "a - 100": lambda a, b: a - _at(100, a),
+    "5 - a": lambda a, b: _at(5, a) - a,
+    "a / b": lax.div,
+    "a / 3": lambda a, b: lax.div(a, _at(3, a)),
+    "a // 3": lambda a, b: a // _at(3, a),
+    "a // b": jnp.floor_divide,
+    "a rem b": lax.rem,
+    "a rem 5": lambda a, b: lax.rem(a, _at(5, a)),
+    "a % 5": lambda a, b: a % _at(5, a),
+    "a % b": jnp.remainder,
+    "max": lax.max,
+    "min": lax.min,
+    "clamp": lambda a, b: lax.clamp(_at(2, a), a, _at(9, a)),
+    "clamp by b": lambda a, b: lax.clamp(_at(0, a), a, b),
+    "clip": lambda a, b: jnp.clip(a, _at(2, a), _at(9, a)),
+    "abs": lambda a, b: jnp.abs(a),
+    "sign": lambda a, b: jnp.sign(a),
+    "neg": lambda a, b: lax.neg(a),
+    "not": lambda a, b: lax.bitwise_not(a),
+    "and": lax.bitwise_and,
+    "or": lax.bitwise_or,
+    "xor": lax.bitwise_xor,
+    "a << 1": lambda a, b: lax.shift_left(a, _at(1, a)),
+    "a >> 1 logical": lambda a, b: lax.shift_right_logical(a, _at(1, a)),
+    "a >> 2 arithmetic": lambda a, b: lax.shift_right_arithmetic(a, _at(2, a)),
+    "a >> b logical": lax.shift_right_logical,
+    "a >> b arithmetic": lax.shift_right_arithmetic,
+    "square": lambda a, b: lax.square(a),
+    "cube": lambda a, b: lax.integer_pow(a, 3),
+    "popcount": lambda a, b: lax.population_count(a),
+    "select by b": lambda a, b: jnp.where(b > _at(3, b), a, _at(7, a)),
+    "select by a": lambda a, b: jnp.where(a > _at(3, a), a, b),
+    "to int8": lambda a, b: a.astype(np.int8),
+    "to uint8": lambda a, b: a.astype(np.uint8),
+    "to int32": lambda a, b: a.astype(np.int32),
+    "to bool": lambda a, b: a.astype(bool).astype(np.int32),
+    "to float": lambda a, b: a.astype(np.float32),
+    "half as float": lambda a, b: a.astype(np.float32) * np.float32(0.5),
+    "float to int": lambda a, b: (a.astype(np.float32) / np.float32(3)).astype(np.int32),
+    "a > b": lambda a, b: (a > b).astype(np.int32),
+    "a > b and a < 9": lambda a, b: ((a > b) & (a < _at(9, a))).astype(np.int32),
+    "a > b or a < 9": lambda a, b: ((a > b) | (a < _at(9, a))).astype(np.int32),
+    "a = b": lambda a, b: (a == b).astype(np.int32),
+}
+EDGES = {"int8": (0, 1, -1, 3, -128, 127, 43, 63), "uint8": (0, 1, 3, 128, 255, 43, 63, 127)}
+RANGES = {
+    "int8": [((-128, 127), (-128, 127)), ((-128, 127), (0, 5)), ((0, 9), (-3, 3)), ((-9, -2), (1, 1)), ((100, 127), (100, 127))],
+    "uint8": [((0, 255), (0, 255)), ((0, 255), (0, 5)), ((0, 9), (0, 3)), ((200, 255), (1, 1)), ((2, 100), (100, 127))],
+}
+
+
+@functools.cache
+def traced(operation: str, relation: str, dtype: str) -> tuple[Any, Any]:
+    """The program, and its operation and test as a function of whole arrays."""
+    op, rel = OPERATIONS[operation], RELATIONS[relation]
+
+    def test(a, b, k):
+        value = op(a, b)
+        return rel(value, jnp.broadcast_to(k.astype(value.dtype), value.shape))
+
+    def program(a, b, k):
+        passed = test(a, b, k)
+        keep = lambda: (lax.bitwise_not(a), lax.bitwise_not(b))  # noqa: E731
+        chosen = jnp.where(passed, a, jnp.zeros_like(a)), jnp.where(passed, jnp.zeros_like(a), b)
+        return lax.cond(passed, keep, keep), chosen
+
+    scalar = jax.ShapeDtypeStruct((), np.dtype(dtype))
+    return jax.make_jaxpr(program)(scalar, scalar, scalar), jax.jit(test)
+
+
+def _grid(dtype: str) -> tuple[np.ndarray, np.ndarray]:
+    values = np.arange(256).astype(np.uint8).astype(dtype)
+    a, b = np.meshgrid(values, values, indexing="ij")
+    return a.ravel(), b.ravel()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8"])
+@pytest.mark.parametrize("operation", OPERATIONS)
+def test_what_a_branch_is_told_holds_for_all_that_take_it(operation, dtype):
+    if dtype == "uint8" and operation in ("abs", "sign", "neg"):
+        pytest.skip("not defined for unsigned numbers")
+    a, b = _grid(dtype)
+    for relation, edge in itertools.product(RELATIONS, EDGES[dtype][:: 1 if relation_matters(operation) else 3]):
+        closed, test = traced(operation, relation, dtype)
+        constant = np.array(edge).astype(dtype)
+        passed = np.asarray(test(a, b, constant))
+        for (a_low, a_high), (b_low, b_high) in RANGES[dtype]:
+            facts = [Fact(a_low, a_high), Fact(b_low, b_high, 0 if b_low == b_high else 1), Fact(int(edge), int(edge), 0)]
+            found = analyse(closed, facts, everything=True, strict=True).facts
+            allowed = (a >= a_low) & (a <= a_high) & (b >= b_low) & (b <= b_high)
+            where = f"{operation} {relation} {edge} for a in [{a_low}, {a_high}], b in [{b_low}, {b_high}]"
+            _hold(closed, found, a, b, allowed, passed, where)
+
+
+def relation_matters(operation: str) -> bool:
+    return len(operation) < 12
+
+
+def _hold(closed, found, a, b, allowed, passed, where):
+    cond = next(e for e in closed.jaxpr.eqns if e.primitive.name == "cond")
+    for branch, taken in zip(cond.params["branches"], (allowed & ~passed, allowed & passed), strict=True):
+        for eqn, values in zip(branch.jaxpr.eqns, (~a[taken], ~b[taken]), strict=True):
+            if not values.size:
+                continue
+            assert id(eqn) in found, f"{where}: a branch that is taken was called unreachable"
+            assert not why_outside(found[id(eqn)][0], values), f"{where}: {found[id(eqn)][0]} loses some of {np.unique(values)}"
+    selects = [e for e in closed.jaxpr.eqns if e.params.get("name") == "_where"][-2:]
+    zero = np.zeros_like(a)
+    for eqn, values in zip(selects, (np.where(passed, a, zero)[allowed], np.where(passed, zero, b)[allowed]), strict=True):
+        assert not why_outside(found[id(eqn)][0], values), f"{where}: select {found[id(eqn)][0]} loses some of {np.unique(values)}"
