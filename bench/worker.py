@@ -10,6 +10,7 @@ import gc
 import json
 import os
 import sys
+import tempfile
 import traceback
 import warnings
 from typing import Any
@@ -66,7 +67,9 @@ def main() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     warnings.simplefilter("ignore")
 
-    corpus = sys.argv[1] if len(sys.argv) > 1 else ""
+    corpus = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
+    scratch = tempfile.TemporaryDirectory()
+    os.chdir(scratch.name)  # MuJoCo leaves a log wherever it runs
     for line in sys.stdin:
         try:
             reply = answer(json.loads(line), corpus)

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tests.cases import case, f32, i8, i32
+from tests.cases import case, f32, i8, i32, u8
 
 CLIP, FILL = lax.GatherScatterMode.CLIP, lax.GatherScatterMode.FILL_OR_DROP
 
@@ -98,3 +98,8 @@ def a_witness_keeps_the_contract(x, i):
 @case(f32(4), i8())
 def a_condition_where_the_branch_is_taken(x, i):
     return lax.cond(i > 0, lambda: x[i], lambda: 0.0)  #: requires
+
+
+@case(f32(4), u8())
+def an_unsigned_shift_with_sign(x, i):
+    return lax.cond(lax.shift_right_arithmetic(i, np.uint8(2)) > 63, lambda: x[i], lambda: 0.0)  #: requires

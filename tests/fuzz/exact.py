@@ -20,6 +20,10 @@ from tests.fuzz.refs import REF_ACCESSES, Ref, run_ref
 from tests.fuzz.windows import evaluate_access, is_access
 
 
+BIGGEST = 4_000_000
+"""Elements of an array; a program with a bigger one is not run."""
+
+
 class TooLong(Exception):
     """The run passed its limit of equations; the program may not terminate on this input."""
 
@@ -53,6 +57,7 @@ _CALLS = {
     "checkpoint": "jaxpr",
     "closed_call": "call_jaxpr",
     "core_call": "call_jaxpr",
+    "eval_jaxpr": "call_jaxpr",
     "call": "call_jaxpr",
     "custom_jvp_call": "call_jaxpr",
     "custom_vjp_call": "call_jaxpr",
@@ -145,6 +150,8 @@ class Interpreter:
             visit(eqn, outvals)
             for place, value in zip(outputs, outvals, strict=True):
                 slots[place] = value
+                if value.size > BIGGEST:
+                    raise TooLong
         return [slots[i] for i in plan.outs]
 
     def _equation(self, eqn: Any, invals: list[Any]) -> Sequence[Any]:

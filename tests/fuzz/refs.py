@@ -22,6 +22,7 @@ class Ref:
         self.dtype = self.value.dtype
         self.shape = self.value.shape
         self.ndim = self.value.ndim
+        self.size = self.value.size
 
 
 def _indexers(primitive: str, params: Params, invals: list[Any]) -> Any:

@@ -23,12 +23,12 @@ def _of(dtype: str, *shapes: tuple[int, ...]) -> tuple[jax.ShapeDtypeStruct, ...
     return tuple(jax.ShapeDtypeStruct(s, np.dtype(dtype)) for s in shapes)
 
 
-def _elementwise() -> Iterator[Entry]:
+def _elementwise(dtypes: tuple[str, ...] = DTYPES) -> Iterator[Entry]:
     binary = [lax.add, lax.sub, lax.mul, lax.div, lax.rem, lax.max, lax.min]
     compare = [lax.lt, lax.le, lax.gt, lax.ge, lax.eq, lax.ne]
     bits = [lax.bitwise_and, lax.bitwise_or, lax.bitwise_xor]
     shifts = [lax.shift_left, lax.shift_right_logical, lax.shift_right_arithmetic]
-    for dtype in DTYPES:
+    for dtype in dtypes:
         for op in (*binary, *compare, *bits, *shifts):
             yield f"{op.__name__} {dtype}", op, _of(dtype, (), ())
             yield f"{op.__name__} {dtype}[4]", op, _of(dtype, (4,), (4,))
@@ -135,8 +135,8 @@ def _floats() -> Iterator[Entry]:
         yield f"{op.__name__} float16", op, _of("float16", (4,), (4,))
 
 
-def _conversions() -> Iterator[Entry]:
-    kinds = (*DTYPES, "bool", "float32", "bfloat16", "float16")
+def _conversions(dtypes: tuple[str, ...] = DTYPES) -> Iterator[Entry]:
+    kinds = (*dtypes, "bool", "float32", "bfloat16", "float16")
     for source in kinds:
         for target in kinds:
             if source != target:
@@ -189,8 +189,8 @@ def _movement() -> Iterator[Entry]:
         yield f"iota int8 {n}", lambda n=n: lax.iota(np.int8, n), ()
 
 
-def _folds() -> Iterator[Entry]:
-    for dtype in DTYPES:
+def _folds(dtypes: tuple[str, ...] = DTYPES) -> Iterator[Entry]:
+    for dtype in dtypes:
         two = _of(dtype, (4, 3))
         for axes in ((0,), (1,), (0, 1)):
             yield f"reduce_sum {dtype} {axes}", lambda v, a=axes: jnp.sum(v, axis=a, dtype=v.dtype), two
@@ -325,6 +325,15 @@ def entries() -> Iterator[Entry]:
     yield from _folds()
     yield from _linear_algebra()
     yield from _accesses()
+
+
+def wide_entries() -> Iterator[Entry]:
+    """The same for 64-bit integers; they need jax_enable_x64."""
+    wide = ("int64", "uint64")
+    seen = {entry[0] for entry in entries()}
+    for entry in (*_elementwise(wide), *_conversions((*wide, "int32", "uint8")), *_folds(wide)):
+        if entry[0] not in seen:
+            yield entry
 
 
 def equations(entry: Entry) -> list[Any]:

@@ -24,7 +24,7 @@ TYPES = [
 ]
 typed = st.sampled_from(TYPES)
 seeds = st.integers(0, 2**32)
-thorough = settings(max_examples=300, deadline=None, derandomize=True)
+thorough = settings(max_examples=200, deadline=None, derandomize=True)
 
 
 def holds(fact: Fact, value: object) -> bool:

@@ -36,6 +36,7 @@ def _calls() -> dict[Any, str]:
         "pjit_p": "jaxpr",
         "closed_call_p": "call_jaxpr",
         "core_call_p": "call_jaxpr",
+        "eval_jaxpr_p": "call_jaxpr",
         "call_p": "call_jaxpr",
         "remat_p": "jaxpr",
         "checkpoint_p": "jaxpr",

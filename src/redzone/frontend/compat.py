@@ -43,7 +43,7 @@ def scan_counts(params: dict[str, Any]) -> tuple[int, int]:
     if "num_consts" in params:
         return params["num_consts"], params["num_carry"]
     consts, carry, _ = params["ft_in"].unpack()
-    return len(consts), len(carry)
+    return len(tuple(consts)), len(tuple(carry))
 
 
 def bind(eqn: Any, values: list[Any]) -> list[Any]:

@@ -119,14 +119,18 @@ def _not(eqn: Any, x: Any) -> Any:
     return np.logical_not(x) if x.dtype == np.bool_ else np.invert(x)
 
 
+#: Keeps np.where from choosing a machine integer for numbers of any size.
+_ONE = np.array(1, object)
+
+
 @_exact("div")
 def _div(eqn: Any, a: Any, b: Any) -> Any:
     a, b = np.broadcast_arrays(a, b)
     wide_a, wide_b = a.astype(object), b.astype(object)
     zero = b == 0
-    safe = np.where(zero, 1, wide_b)
+    safe = np.where(zero, _ONE, wide_b)
     quotient = np.where((wide_a < 0) != (safe < 0), -(np.abs(wide_a) // np.abs(safe)), np.abs(wide_a) // np.abs(safe))
-    return _wrapped(np.where(zero, -1, quotient), a.dtype)
+    return _wrapped(np.where(zero, -_ONE, quotient), a.dtype)
 
 
 @_exact("rem")
@@ -134,7 +138,7 @@ def _rem(eqn: Any, a: Any, b: Any) -> Any:
     a, b = np.broadcast_arrays(a, b)
     wide_a, wide_b = a.astype(object), b.astype(object)
     zero = b == 0
-    safe = np.where(zero, 1, wide_b)
+    safe = np.where(zero, _ONE, wide_b)
     remainder = np.where(wide_a < 0, -(np.abs(wide_a) % np.abs(safe)), np.abs(wide_a) % np.abs(safe))
     return _wrapped(np.where(zero, wide_a, remainder), a.dtype)
 

@@ -31,11 +31,12 @@ def wrapped(lo: Any, hi: Any, step: int, info: DtypeInfo) -> Fact:
 
 
 def _wrapped_arrays(lo: Any, hi: Any, info: DtypeInfo) -> Fact:
-    if lo.min() < info.min or hi.max() > info.max:
+    least, most = lo.min().item(), hi.max().item()
+    if least < info.min or most > info.max:
+        if info.max > SMALL:
+            return Fact(info.min, info.max)
         outside = (lo < info.min) | (hi > info.max)
         lo, hi = np.where(outside, info.min, lo), np.where(outside, info.max, hi)
-        if lo.dtype == object or hi.dtype == object or info.max > SMALL:
-            return Fact(info.min, info.max)
     return settle(lo, hi)
 
 

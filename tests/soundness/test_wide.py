@@ -1,0 +1,35 @@
+"""64-bit integers: every rule at points where NumPy's own int64 arithmetic would wrap unnoticed."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from redzone.domains import Fact
+from redzone.engine import analyse
+from tests.soundness.against_points import first_failure, is_checkable
+from tests.soundness.catalogue import equations, wide_entries
+
+ENTRIES = {entry[0]: entry for entry in wide_entries()}
+
+
+@pytest.mark.parametrize("label", ENTRIES)
+def test_rule_holds_at_points(label):
+    with jax.enable_x64(True):
+        for eqn in equations(ENTRIES[label]):
+            if is_checkable(eqn):
+                assert not first_failure(eqn, seed=0, rounds=20, points=4)
+
+
+def test_a_select_of_numbers_beyond_int64():
+    with jax.enable_x64(True):
+        table = np.arange(5, dtype=np.uint64)
+        closed = jax.make_jaxpr(lambda v, k: lax.select(jnp.arange(5) > k, table, v))(
+            jax.ShapeDtypeStruct((5,), np.uint64), jax.ShapeDtypeStruct((), np.int64)
+        )
+        found = analyse(closed, [Fact(0, 2**64 - 1), Fact(2, 2, 0)], everything=True).facts
+        (chosen,) = found[id(closed.jaxpr.eqns[-1])]
+        assert np.min(chosen.lo) >= 0 and np.max(chosen.hi) == 2**64 - 1
