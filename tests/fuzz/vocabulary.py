@@ -328,7 +328,13 @@ def sized(scope: Scope) -> list[Any]:
 @step(2)
 def float_arithmetic(scope: Scope) -> list[Any]:
     left = jnp.asarray(scope.floating())
-    kind = scope.choice(["binary", "unary", "round", "scale", "test", "where"])
+    kind = scope.choice(["binary", "unary", "round", "scale", "test", "where", "plain"])
+    if kind == "plain":
+        # A Python number takes the array's dtype, and is not the same number any more.
+        number = scope.choice([0.1, 0.7, 2.99999999, 1 / 3, 1e-8, 0.999999999, 16777217.0, 3.3])
+        ways = [lambda: left * number, lambda: left + number, lambda: jnp.where(left > number, number, left)]
+        ways += [lambda: jnp.clip(left, -number, number), lambda: jnp.minimum(jnp.maximum(left, 0.0), number)]
+        return [scope.choice(ways)(), jnp.where(left > 0, number, 0.25).astype(np.int32)]
     if kind == "binary":
         right = jnp.asarray(scope.floating(left.shape)).astype(left.dtype)
         return [scope.choice([lax.add, lax.sub, lax.mul, lax.div, lax.max, lax.min, lax.rem])(left, right)]

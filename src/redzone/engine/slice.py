@@ -74,6 +74,17 @@ _WALKED.pop(primitives().get("linear_solve_p"), None)
 PLAIN = frozenset(p for p, what in _WALKED.items() if what in (0, 6))
 
 
+def children(eqn: Any) -> list[Any]:
+    """The jaxprs inside an equation, opened."""
+    params = eqn.params
+    key = CALLS.get(eqn.primitive)
+    if key is not None:
+        return [open_jaxpr(params[key])[0]]
+    if eqn.primitive is COND_P:
+        return [open_jaxpr(branch)[0] for branch in params["branches"]]
+    return [open_jaxpr(inner)[0] for inner in inner_jaxprs(params)]
+
+
 class Inventory:
     """What a whole program contains: its accesses in order, and each sub-program's size and callers.
 
@@ -125,8 +136,7 @@ class Inventory:
             if special is None and not _has_jaxpr(eqn.params):
                 continue
             expanded = expansion(eqn) if special == 7 else None
-            for inner in inner_jaxprs(eqn.params) if expanded is None else (expanded[0],):
-                inner, _ = open_jaxpr(inner)
+            for inner in children(eqn) if expanded is None else (expanded[0],):
                 self.walk(inner, (eqn, *chain))
                 total += self.size[id(inner)]
                 if self.touches[id(inner)]:

@@ -29,7 +29,7 @@ from redzone.report.model import Access, DimBounds, Verdict, Witness
 #: How many different sets of conditions are validated one by one.
 GROUPS = 12
 #: How many steps an analysis may have taken for its conditions to be tried without each of their sides.
-CHEAP = 1500
+CHEAP = 400
 
 
 class Deciding:
@@ -42,7 +42,7 @@ class Deciding:
         size = analysis.inventory.equations
         self.purse = Purse(min(8000, 2000 + 2 * size))
         # What trying the ends of the contract may cost where nothing points to them.
-        self.corners = Purse(min(4000, 200 + size // 2), compiles=False)
+        self.corners = Purse(min(1500, 200 + size // 2), compiles=False)
         self.timings = {"conditions": 0.0, "witness": 0.0}
 
     def accesses(self) -> tuple[Access, ...]:

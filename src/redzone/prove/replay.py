@@ -16,8 +16,8 @@ import jax
 import numpy as np
 
 from redzone.access.site import Site
-from redzone.engine.slice import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P
-from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, scan_counts
+from redzone.engine.slice import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
+from redzone.frontend.compat import Literal, open_jaxpr, scan_counts
 from redzone.prove.concrete import evaluate, is_exact_here
 
 #: What one replay may cost: an equation evaluated here counts 1, one compiled by JAX for the first time 500.
@@ -87,7 +87,7 @@ class Replay:
         """Whether the access is this equation or somewhere inside it."""
         if eqn.primitive in PLAIN:
             return False
-        return id(eqn) in self.targets or any(self.holds(open_jaxpr(j)[0]) for j in inner_jaxprs(eqn.params))
+        return id(eqn) in self.targets or any(self.holds(j) for j in children(eqn))
 
     def plan(self, jaxpr: Any, outs: frozenset[int]) -> Plan:
         """The equations that the access and the wanted results depend on, in order, with what each must yield."""

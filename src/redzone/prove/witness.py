@@ -120,7 +120,7 @@ def _candidates(
 
 
 def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
-    """The ends of the contract: all promised ranges at their highest, then their lowest; zeros, ones, ramps."""
+    """The ends of the contract: high (promised ranges at their top, bools true, growing numbers), low, ones."""
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
     for high in (True, False):
         chosen = {}
@@ -129,15 +129,12 @@ def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int
             end = summarised(fact).hi if high else summarised(fact).lo
             if closed or kinds[i] == "b":
                 chosen[i] = plain_value(source, fact, end)
-        if chosen:
-            yield chosen
-    yield {}
-    ones = {i: plain_value(s, f, 1) for i, (s, f) in enumerate(zip(inputs, facts, strict=True)) if kinds[i] in "bf"}
+            elif high and kinds[i] in "fiu" and source.open_below and _is_small(source):
+                chosen[i] = _ramp(source)
+        yield chosen
+    ones = {i: plain_value(s, f, 1) for i, (s, f) in enumerate(zip(inputs, facts, strict=True)) if kinds[i] == "f"}
     if ones:
         yield ones
-    ramps = {i: _ramp(s) for i, s in enumerate(inputs) if kinds[i] in "fiu" and s.open_above and _is_small(s)}
-    if ramps:
-        yield ramps
 
 
 def _is_small(source: Input) -> bool:
