@@ -160,7 +160,7 @@ class Runner:
 
     def refined(self, program: Program, env: list[Any], step: Step, k: int, level: Any) -> Fact | None:
         """What a select's case holds where it is taken; None where it never is."""
-        refiner = Refiner(program, env, step.order)
+        refiner = Refiner(program, env)
         try:
             refiner.assume(step.ins[0], k, level)
             return refiner.value(step.ins[1 + k], level)
@@ -197,7 +197,7 @@ class Runner:
         if len(step.ins) == 1 or program.defs.get(step.ins[0]) is None:
             return [env[i] for i in step.ins]
         which = env[step.ins[0]]
-        refiner = Refiner(program, env, step.order)
+        refiner = Refiner(program, env)
         lo = k if k else min(which.lo, 0)
         hi = k if k < last else max(which.hi, last)
         try:
@@ -221,25 +221,9 @@ class Runner:
 
 def related_cases(program: Program, step: Step) -> tuple[bool, bool]:
     """Whether a select's condition and each of its cases are made from a common value."""
-    behind = _cone(program, step.ins[0], 24)
-    first, second = (not behind.isdisjoint(_cone(program, s, 48)) for s in step.ins[1:3])
+    behind = program.cone(step.ins[0])
+    first, second = (not behind.isdisjoint(program.cone(s)) for s in step.ins[1:3])
     return first, second
-
-
-def _cone(program: Program, slot: int, most: int) -> set[int]:
-    """The values a slot is made from, nearest first, constants left out."""
-    found, waiting, template = {slot}, [slot], program.template
-    for at in waiting:
-        step = program.defs.get(at)
-        if step is None or step.kind != SIMPLE:
-            continue
-        for source in step.ins:
-            if source not in found and template[source] is None:
-                found.add(source)
-                waiting.append(source)
-        if len(found) > most:
-            break
-    return found
 
 
 def _chosen(which: Fact, first: Fact, second: Fact) -> Fact:

@@ -14,12 +14,14 @@ from redzone.domains import Fact
 from redzone.rules import Rule
 
 SIMPLE, OBSERVE, COND, SCAN, WHILE, CALL = range(6)
+#: How many values behind one are kept track of.
+CONE = 64
 
 
 class Step:
     """One equation to analyse: the slots it reads and writes."""
 
-    __slots__ = ("bodies", "eqn", "extra", "ins", "kind", "order", "outs", "rule", "site")
+    __slots__ = ("bodies", "eqn", "extra", "ins", "kind", "outs", "rule", "site")
 
     def __init__(self, kind: int, eqn: Any, ins: tuple[int, ...], outs: tuple[int, ...]) -> None:
         self.kind = kind
@@ -31,15 +33,13 @@ class Step:
         self.site: Site | None = None
         self.bodies: tuple[Program, ...] = ()
         self.extra: Any = None
-        self.order = 0
-        """Its place in the program."""
 
 
 class Program:
     """Steps in execution order over a flat list of slots."""
 
     __slots__ = (
-        "_consumers",
+        "_cones",
         "defs",
         "inputs",
         "jaxpr",
@@ -70,17 +70,25 @@ class Program:
         self.special: dict[Step, Any] | None = None
         """Steps computed in a better way than their rule, while something about the inputs is known."""
         self.watched: list[tuple[Any, list[int]]] = []
-        self._consumers: dict[int, list[Step]] | None = None
+        self._cones: dict[int, frozenset[int]] = {}
 
-    def consumers(self) -> dict[int, list[Step]]:
-        """The plain steps that read each slot."""
-        if self._consumers is None:
-            self._consumers = {}
-            for step in self.steps:
-                if step.kind == SIMPLE:
-                    for slot in step.ins:
-                        self._consumers.setdefault(slot, []).append(step)
-        return self._consumers
+    def cone(self, slot: int) -> frozenset[int]:
+        """A slot and the values it is made from by plain steps, nearest first, as far as it is worth following."""
+        known = self._cones.get(slot)
+        if known is None:
+            found, waiting, template = {slot}, [slot], self.template
+            for at in waiting:
+                step = self.defs.get(at)
+                if step is None or step.kind != SIMPLE:
+                    continue
+                for source in step.ins:
+                    if source not in found and template[source] is None:
+                        found.add(source)
+                        waiting.append(source)
+                if len(found) > CONE:
+                    break
+            known = self._cones[slot] = frozenset(found)
+        return known
 
 
 @dataclasses.dataclass(slots=True)

@@ -26,8 +26,6 @@ from redzone.rules.table import SAME
 BUDGET = 60
 #: How many equations deep a value is recomputed.
 DEPTH = 14
-#: How many values are followed forward from what was learnt.
-REACH = 150
 
 ALL = ("all",)
 
@@ -86,14 +84,12 @@ _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "e
 class Refiner:
     """Knowledge gained from assumed conditions, over one program and its current environment."""
 
-    __slots__ = ("affected", "before", "budget", "defs", "env", "known", "program", "recomputed")
+    __slots__ = ("budget", "defs", "env", "known", "learnt", "program", "recomputed")
 
-    def __init__(self, program: Program, env: list[Any], before: int = 1 << 60) -> None:
+    def __init__(self, program: Program, env: list[Any]) -> None:
         self.program = program
-        self.before = before
-        """Only steps before this place are recomputed."""
         self.defs = program.defs
-        self.affected: set[int] | None = None
+        self.learnt: set[int] = set()
         self.env = env
         self.known: dict[tuple[int, Any], Fact] = {}
         self.recomputed: dict[tuple[int, Any], Fact] = {}
@@ -449,24 +445,8 @@ class Refiner:
 
     def value(self, slot: int, level: Any) -> Fact:
         """What a slot holds given everything assumed, recomputed where its operands changed."""
-        if self.affected is None:
-            self.affected = self.reachable()
+        self.learnt = {s for s, _ in self.known}
         return self.recompute(slot, level, DEPTH)
-
-    def reachable(self) -> set[int]:
-        """The slots that what was learnt can change, as far as it is worth following."""
-        consumers, before = self.program.consumers(), self.before
-        found = {slot for slot, _ in self.known}
-        waiting = list(found)
-        while waiting and len(found) < REACH:
-            for step in consumers.get(waiting.pop(), ()):
-                if step.order >= before:
-                    break
-                for out in step.outs:
-                    if out >= 0 and out not in found:
-                        found.add(out)
-                        waiting.append(out)
-        return found
 
     def recompute(self, slot: int, level: Any, depth: int) -> Fact:
         key = (slot, level)
@@ -475,7 +455,7 @@ class Refiner:
             return done
         known = self.known.get(key)
         fact: Fact = known if known is not None else self.env[slot]
-        if slot not in self.affected:  # type: ignore[operator]
+        if self.program.cone(slot).isdisjoint(self.learnt):
             return fact
         step = self.defs.get(slot)
         if step is None or step.kind != SIMPLE or depth <= 0 or self.budget <= 0 or step.rule is None:

@@ -237,8 +237,7 @@ class _Build:
         program.steps = self.steps
         slots = frame.slots
         program.inputs = [(i, slots[v]) for i, v in enumerate(jaxpr.invars) if v in slots]
-        for order, step in enumerate(self.steps):
-            step.order = order
+        for step in self.steps:
             for out in step.outs:
                 if out >= 0:
                     program.defs[out] = step

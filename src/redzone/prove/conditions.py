@@ -159,7 +159,7 @@ def restricted(program: Program, sites: set[int]) -> Program:
                 wanted.update(s for s in step.extra if s >= 0)
     part = Program(program.jaxpr)
     part.steps = kept[::-1]
-    part._consumers = program.consumers()
+    part._cones = program._cones
     part.template, part.inputs, part.outs, part.defs = (
         program.template,
         program.inputs,

@@ -30,6 +30,8 @@ from redzone.report.model import Access, DimBounds, Verdict, Witness
 GROUPS = 12
 #: How many steps an analysis may have taken for its conditions to be tried without each of their sides.
 CHEAP = 400
+#: How many equations make a program large.
+LARGE = 600
 
 
 class Deciding:
@@ -41,8 +43,11 @@ class Deciding:
         self.facts = list(facts)
         size = analysis.inventory.equations
         self.purse = Purse(min(8000, 2000 + 2 * size))
-        # What trying the ends of the contract may cost where nothing points to them.
-        self.corners = Purse(min(1500, 200 + size // 2), compiles=False)
+        # What trying the ends of the contract may cost where nothing points to them; a large program without a
+        # contract has no ends to try.
+        promised = any(not (source.open_above and source.open_below) for source in traced.inputs)
+        worth = min(1500, 200 + size // 2) if promised or size <= LARGE else 0
+        self.corners = Purse(worth, compiles=False)
         self.timings = {"conditions": 0.0, "witness": 0.0}
 
     def accesses(self) -> tuple[Access, ...]:

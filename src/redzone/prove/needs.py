@@ -335,7 +335,7 @@ class Walk:
         level = ("here",) if step.eqn.invars[0].aval.shape else ALL
         feasible = 0
         for k in range(len(step.ins) - 1):
-            refiner = Refiner(context.program, context.env, step.order)
+            refiner = Refiner(context.program, context.env)
             env = context.env.copy()
             try:
                 if len(step.ins) == 3:
