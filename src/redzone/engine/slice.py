@@ -269,10 +269,14 @@ class _Build:
         return found
 
     def literal(self, atom: Any) -> int:
-        value = atom.val
-        if getattr(value, "shape", None) == () and type(value) not in (int, float):
-            kind = value.dtype.kind
-            value = value.item() if kind in "biu" or value.dtype == np.float64 or value.dtype == np.float32 else value
+        """A literal is what its type makes of it: 0.1 as float32 is not the double 0.1."""
+        value, dtype = atom.val, getattr(atom.aval, "dtype", None)
+        if type(value) is float or getattr(value, "shape", None) == ():
+            info = dtype_info(dtype)
+            if info.kind == "f":
+                value = float(np.asarray(value).astype(dtype))
+            elif info.integral:
+                value = int(value)
         if type(value) in (int, bool, float):
             key = (type(value), value)
             found = self.literals.get(key) if value == value else None

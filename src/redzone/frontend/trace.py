@@ -77,8 +77,8 @@ class Input:
         widest = top(getattr(self.aval, "dtype", None))
         if self.min is None and self.max is None:
             return widest
-        lo = widest.lo if self.min is None else _bound(self.min)
-        hi = widest.hi if self.max is None else _bound(self.max)
+        lo = widest.lo if self.min is None else _bound(_outward(self.min, self.aval.dtype, np.minimum))
+        hi = widest.hi if self.max is None else _bound(_outward(self.max, self.aval.dtype, np.maximum))
         rank = len(self.aval.shape)
         lo, hi = _ranked(lo, rank), _ranked(hi, rank)
         fact = settle(lo, hi, widest.nan) if type(lo) is type(hi) else _mixed(lo, hi, widest.nan)
@@ -100,6 +100,14 @@ class Input:
 
 def _within(fact: Fact, widest: Fact) -> bool:
     return bool(np.min(fact.lo) >= widest.lo and np.max(fact.hi) <= widest.hi)
+
+
+def _outward(value: Any, dtype: Any, pick: Any) -> Any:
+    """A bound that also the nearest number of the dtype keeps: float32(0.7) is a little above 0.7."""
+    if dtype_info(dtype).kind != "f":
+        return value
+    exact = np.asarray(value, np.float64)
+    return pick(exact, exact.astype(dtype).astype(np.float64))
 
 
 def _bound(value: Any) -> Any:
