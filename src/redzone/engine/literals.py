@@ -32,7 +32,7 @@ def fold(eqn: Any, known: dict[Any, Any]) -> None:
         if type(atom) is Literal:
             value = atom.val
             if type(value) is not int:
-                if getattr(value, "shape", None) != () or value.dtype.kind not in "biu":
+                if atom.aval.shape != () or not dtype_info(atom.aval.dtype).integral:
                     return
                 value = int(value)
         else:

@@ -271,7 +271,7 @@ class _Build:
     def literal(self, atom: Any) -> int:
         """A literal is what its type makes of it: 0.1 as float32 is not the double 0.1."""
         value, dtype = atom.val, getattr(atom.aval, "dtype", None)
-        if type(value) is float or getattr(value, "shape", None) == ():
+        if getattr(atom.aval, "shape", None) == ():
             info = dtype_info(dtype)
             if info.kind == "f":
                 value = float(np.asarray(value).astype(dtype))
