@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, meet, summarised
-from redzone.domains.fact import strided
+from redzone.domains.fact import is_small, strided
 from redzone.domains.symbolic import fits, is_inconclusive
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.program import SIMPLE, Program, Step
@@ -523,7 +523,8 @@ def _nonempty(aval: Any) -> bool:
 def _satisfying(relation: str, a: Fact, b: Fact) -> Fact | None:
     """What a can be when `a relation b` holds at every position considered."""
     kept = type(b.lo) is np.ndarray
-    if kept and type(a.lo) is np.ndarray and a.lo.ndim != b.lo.ndim:
+    if kept and (not is_small(a) or (type(a.lo) is np.ndarray and a.lo.ndim != b.lo.ndim)):
+        # Only numbers far inside int64 can be told apart from "no bound" below.
         b = summarised(b)
         kept = False
     far = 2**62

@@ -119,28 +119,31 @@ def _not(eqn: Any, x: Any) -> Any:
     return np.logical_not(x) if x.dtype == np.bool_ else np.invert(x)
 
 
-#: Keeps np.where from choosing a machine integer for numbers of any size.
-_ONE = np.array(1, object)
+def _quotient(a: int, b: int) -> int:
+    """Toward zero; by zero, all bits set."""
+    if b == 0:
+        return -1
+    return abs(a) // abs(b) if (a < 0) == (b < 0) else -(abs(a) // abs(b))
+
+
+def _remainder(a: int, b: int) -> int:
+    """With the dividend's sign; by zero, the dividend."""
+    if b == 0:
+        return a
+    return abs(a) % abs(b) if a >= 0 else -(abs(a) % abs(b))
+
+
+_QUOTIENTS, _REMAINDERS = np.frompyfunc(_quotient, 2, 1), np.frompyfunc(_remainder, 2, 1)
 
 
 @_exact("div")
 def _div(eqn: Any, a: Any, b: Any) -> Any:
-    a, b = np.broadcast_arrays(a, b)
-    wide_a, wide_b = a.astype(object), b.astype(object)
-    zero = b == 0
-    safe = np.where(zero, _ONE, wide_b)
-    quotient = np.where((wide_a < 0) != (safe < 0), -(np.abs(wide_a) // np.abs(safe)), np.abs(wide_a) // np.abs(safe))
-    return _wrapped(np.where(zero, -_ONE, quotient), a.dtype)
+    return _wrapped(_QUOTIENTS(a.astype(object), b.astype(object)), a.dtype)
 
 
 @_exact("rem")
 def _rem(eqn: Any, a: Any, b: Any) -> Any:
-    a, b = np.broadcast_arrays(a, b)
-    wide_a, wide_b = a.astype(object), b.astype(object)
-    zero = b == 0
-    safe = np.where(zero, _ONE, wide_b)
-    remainder = np.where(wide_a < 0, -(np.abs(wide_a) % np.abs(safe)), np.abs(wide_a) % np.abs(safe))
-    return _wrapped(np.where(zero, wide_a, remainder), a.dtype)
+    return _wrapped(_REMAINDERS(a.astype(object), b.astype(object)), a.dtype)
 
 
 def _wrapped(values: Any, dtype: Any) -> Any:

@@ -75,6 +75,8 @@ def _selects(uses: Uses, jaxpr: Any, var: Any, places: tuple[int, ...], depth: i
         raise _NotMasked
     for eqn, position in uses.of(jaxpr, var):
         primitive = eqn.primitive
+        if not eqn.outvars:
+            raise _NotMasked
         if primitive is _SELECT and position >= 1:
             yield _Found(eqn, eqn.invars[0], position - 1, places, _identity(eqn.invars[0]))
         elif primitive in CALLS and CALLS[primitive] in ("jaxpr", "call_jaxpr"):

@@ -27,7 +27,7 @@ FAR = 2**62
 #: A need keeps at most this many elements of an input apart.
 APART = 4096
 #: How many equations deep a walk goes.
-DEEPEST = 120
+DEEPEST = 80
 
 
 class Lost(Exception):
@@ -166,11 +166,19 @@ class Walk:
         self.asked: set[Any] = set()
         self.runs: list[Any] = []
         self.budget = 400
+        self.deep = 0
 
     # Collecting
 
     def reach(self, context: Context, slot: int, need: Need, stop: dict[int, Need] | None, at: int) -> None:
         """Make sure a value meets a need, asking its operands or the inputs for what that takes."""
+        self.deep += 1
+        try:
+            self.asked_for(context, slot, need, stop, at)
+        finally:
+            self.deep -= 1
+
+    def asked_for(self, context: Context, slot: int, need: Need, stop: dict[int, Need] | None, at: int) -> None:
         if stop is not None and slot == at:
             stop[at] = stop[at].both(need) if at in stop else need
             return
@@ -184,6 +192,8 @@ class Walk:
             raise Lost(None, "too many equations between the inputs and the index")
         step = context.program.defs.get(slot)
         if step is None:
+            if self.deep > DEEPEST:
+                raise Lost(None, "too many equations between the inputs and the index")
             self.enter(context, slot, need)
             return
         if fact.step == 0 and not fact.kept:
@@ -199,7 +209,7 @@ class Walk:
         if key in self.active:
             # A loop keeps what it is asked to keep; whether it does is for the forward run to say.
             return
-        if len(self.active) > DEEPEST:
+        if self.deep > DEEPEST:
             raise Lost(None, "too many equations between the inputs and the index")
         self.active.add(key)
         try:

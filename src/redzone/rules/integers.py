@@ -124,7 +124,7 @@ def rem(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     if b.lo <= 0 <= b.hi:
         return Fact(info.min, info.max)
     if type(a.lo) is np.ndarray:
-        if b.step == 0 and (a.lo is a.hi or (a.lo == a.hi).all()):
+        if b.step == 0 and abs(b.lo) <= SMALL and (a.lo is a.hi or (a.lo == a.hi).all()):
             r = np.sign(a.lo) * (np.abs(a.lo) % abs(b.lo))
             return settle(r, r)
         a = summarised(a)
@@ -164,7 +164,7 @@ def modulo(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
         lo, hi = min(b.lo + 1, 0), max(b.hi - 1, 0)
         return Fact(lo, hi, 0 if lo == hi else 1)
     if type(a.lo) is np.ndarray:
-        if b.step == 0 and (a.lo is a.hi or (a.lo == a.hi).all()):
+        if b.step == 0 and abs(b.lo) <= SMALL and (a.lo is a.hi or (a.lo == a.hi).all()):
             r = a.lo % b.lo
             return settle(r, r)
         a = summarised(a)
