@@ -17,13 +17,20 @@ import numpy as np
 
 from redzone.access.site import Site
 from redzone.engine.slice import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
-from redzone.frontend.compat import Literal, open_jaxpr, scan_counts
+from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.prove.concrete import evaluate, is_exact_here
 
 #: What one replay may cost: an equation evaluated here counts 1, one compiled by JAX for the first time 500.
 COST = 8_000
 _COMPILE = 500
 ELEMENTS = 1 << 22
+
+
+_STATEFUL = frozenset(
+    primitives()[name]
+    for name in ("get_p", "swap_p", "addupdate_p", "new_ref_p", "ref_p", "empty_ref_p", "freeze_p", "run_state_p")
+    if name in primitives()
+)
 
 
 class GaveUp(Exception):
@@ -205,6 +212,9 @@ class Replay:
             return self.scan(eqn, inputs, outs)
         if primitive is WHILE_P:
             return self.loop(eqn, inputs, outs)
+        if primitive in _STATEFUL:
+            # What a ref holds depends on writes that are not followed here.
+            return nothing
         if inside or any(v is None for v in inputs) or any(_elements(v.aval) > ELEMENTS for v in eqn.outvars):
             return nothing
         if not is_exact_here(eqn):
