@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import gc
 import time
 from collections.abc import Callable
 from typing import Any
 
 from redzone.domains.symbolic import sizes
-from redzone.engine import analyse
+from redzone.engine import analyse, idioms
 from redzone.frontend import compat
 from redzone.frontend.trace import Spec as Spec
 from redzone.frontend.trace import Traced, trace
@@ -24,8 +25,15 @@ def check(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Report:
     Arguments are arrays, `jax.ShapeDtypeStruct`, `redzone.Spec`, or pytrees of them; only shapes, dtypes
     and the ranges of Specs are looked at. Raises `CannotCheck` where JAX cannot trace the function.
     """
-    compat.self_test()
+    _first_use()
     return check_traced(trace(fn, args, kwargs))
+
+
+@functools.cache
+def _first_use() -> None:
+    """Look once at what this JAX is like, so that no check's own time holds it."""
+    compat.self_test()
+    idioms.references()
 
 
 def check_traced(traced: Traced) -> Report:

@@ -70,7 +70,8 @@ REMAINDER = _rule(integers.modulo)
 
 
 @functools.cache
-def _references() -> dict[str, tuple[set[Any], Rule]]:
+def references() -> dict[str, tuple[set[Any], Rule]]:
+    """By jnp's name of an operation: the equations this JAX writes for it, and its rule."""
     shape = jax.ShapeDtypeStruct((3,), jnp.int32)
     table = {}
     for name, function, known in (
@@ -104,7 +105,7 @@ def idiom_of(eqn: Any, inner: Any) -> Rule | None:
 def _recognise(eqn: Any, inner: Any) -> Rule | None:
     if of(eqn.outvars[0]).kind != "i" or len(inner.invars) != 2:
         return None
-    forms, known = _references()[eqn.params["name"]]
+    forms, known = references()[eqn.params["name"]]
     try:
         return known if _whole(inner, ()) in forms and not inner.constvars else None
     except (TypeError, ValueError):
