@@ -74,13 +74,16 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--file", default="")
     parser.add_argument("--only", default="", help="programs whose name contains this")
+    parser.add_argument("--after", default="", help="go on after the program of this name")
     options = parser.parse_args()
     random.seed(0)
     tally: collections.Counter[str] = collections.Counter()
     total: collections.Counter[str] = collections.Counter()
     signal.signal(signal.SIGALRM, _alarm)
+    waiting = bool(options.after)
     for name, make in programs(options.file):
-        if options.only not in name:
+        if waiting or options.only not in name:
+            waiting = waiting and name != options.after
             continue
         started = time.monotonic()
         signal.alarm(SECONDS)

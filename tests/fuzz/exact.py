@@ -19,7 +19,6 @@ from tests.fuzz.movement import MOVEMENT
 from tests.fuzz.refs import REF_ACCESSES, Ref, run_ref
 from tests.fuzz.windows import evaluate_access, is_access
 
-
 BIGGEST = 4_000_000
 """Elements of an array; a program with a bigger one is not run."""
 
