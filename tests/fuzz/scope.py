@@ -13,8 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-SHAPES: tuple[tuple[int, ...], ...] = ((), (4,), (4, 3), (3,), (1,), (2, 4), (5,), (2, 1, 3), (0,))
-SHAPE_WEIGHTS = (6.0, 5.0, 2.5, 2.0, 1.0, 1.0, 1.0, 0.5, 0.15)
+SHAPES: tuple[tuple[int, ...], ...] = ((), (4,), (4, 3), (3,), (1,), (2, 4), (5,), (2, 1, 3), (0,), (200,), (2, 600))
+SHAPE_WEIGHTS = (6.0, 5.0, 2.5, 2.0, 1.0, 1.0, 1.0, 0.5, 0.15, 0.25, 0.08)
+"""The last two are longer than a byte counts, and larger than facts keep elements apart."""
 
 INTEGERS = ("int32", "int8", "uint8", "uint32", "int16", "uint16")
 INTEGER_WEIGHTS = (10.0, 2.0, 2.0, 2.0, 1.0, 0.5)

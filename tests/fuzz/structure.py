@@ -38,7 +38,7 @@ def grow(scope: Scope, steps: int) -> None:
             made = chosen(inner)
         except Unfit:
             continue
-        scope.values.extend(v for v in made if v.size <= 64 and v.ndim <= 6)
+        scope.values.extend(v for v in made if v.size <= 1300 and v.ndim <= 6)
 
 
 def body_values(scope: Scope, name: str, args: Sequence[Any], steps: int = 4) -> Scope:

@@ -15,7 +15,7 @@ from redzone.engine import Analysis, Seen, run_forward
 from redzone.engine.forward import Context, Runner
 from redzone.engine.program import COND, OBSERVE, SCAN, WHILE, Program, Step
 from redzone.frontend.trace import Input
-from redzone.prove.needs import FAR, Lost, Need, Walk, hashable
+from redzone.prove.needs import FAR, Lost, Need, Walk, hashable, is_far
 from redzone.report.model import Condition
 
 
@@ -114,6 +114,10 @@ def narrowed(facts: Sequence[Fact], needs: dict[int, Need]) -> list[Fact] | None
                 lo, hi = need.lo, need.hi
             else:
                 lo, hi = np.maximum(lo, base.lo), np.minimum(hi, base.hi)
+        else:
+            # No bound is no bound: 64-bit integers go beyond the number that stands for it.
+            lo = summarised(fact).lo if is_far(lo) else lo
+            hi = summarised(fact).hi if is_far(hi) else hi
         # A float that keeps a range is a number.
         allowed = settle(lo, hi, False) if np.ndim(lo) or np.ndim(hi) else Fact(lo, hi)
         new = meet(fact, allowed)

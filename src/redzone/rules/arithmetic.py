@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from redzone.domains import BOOL, TOP_FLOAT, Fact, dtype_info, join, settle, summarised
+from redzone.domains import BOOL, TOP_FLOAT, DtypeInfo, Fact, dtype_info, join, settle, summarised
 from redzone.domains.fact import scalar
 from redzone.rules import floats, integers
 from redzone.rules.integers import of, pair
@@ -60,15 +60,16 @@ _unary("clz_p", whole=integers.leading_zeros, real=_top_float)
 _unary("square_p", whole=lambda a, i: integers.power(a, 2, i), real=lambda a, i: floats.power(a, 2, i))
 _unary("floor_p", whole=_top_float, real=lambda a, i: floats.whole(a, math.floor))
 _unary("ceil_p", whole=_top_float, real=lambda a, i: floats.whole(a, math.ceil))
-_unary("sqrt_p", whole=_top_float, real=lambda a, i: _root(a))
+_unary("sqrt_p", whole=_top_float, real=lambda a, i: _root(a, i))
 _unary("exp_p", "exp2_p", whole=_top_float, real=lambda a, i: floats.within(0.0, math.inf, a))
 _unary("tanh_p", "sin_p", "cos_p", "erf_p", whole=_top_float, real=lambda a, i: _oscillating(a))
 _unary("logistic_p", "erfc_p", whole=_top_float, real=lambda a, i: floats.within(0.0, 2.0, a))
 
 
-def _root(a: Fact) -> Fact:
+def _root(a: Fact, info: DtypeInfo) -> Fact:
     a = summarised(a)
-    return Fact(0.0, math.inf if a.hi == math.inf else math.sqrt(max(a.hi, 0.0)) * 1.001, 1, a.nan or a.lo < 0)
+    most = math.inf if a.hi == math.inf else math.sqrt(max(a.hi, 0.0)) * (1.0 + 2.0 ** (3 - info.mantissa))
+    return floats.outward(0.0, most, a.nan or a.lo < 0, info)
 
 
 def _oscillating(a: Fact) -> Fact:
