@@ -77,7 +77,8 @@ class Replay:
         given = self.left = min(COST, self.purse.left)
         self.found = {}
         self.path.clear()
-        with jax.default_device(jax.devices("cpu")[0]) if _has_cpu() else _Nothing(), contextlib.suppress(GaveUp):
+        # Where nothing may be compiled, JAX need not even start.
+        with _on_cpu() if self.compiles else contextlib.nullcontext(), contextlib.suppress(GaveUp):
             self.run(self.jaxpr, self.consts, arguments)
         self.purse.left -= given - max(self.left, 0)
         return self.found
@@ -299,16 +300,9 @@ def _elements(aval: Any) -> int:
     return n
 
 
-def _has_cpu() -> bool:
+def _on_cpu() -> contextlib.AbstractContextManager[Any]:
     try:
-        return bool(jax.devices("cpu"))
+        device: contextlib.AbstractContextManager[Any] = jax.default_device(jax.devices("cpu")[0])
+        return device
     except RuntimeError:
-        return False
-
-
-class _Nothing:
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *_: object) -> None:
-        return None
+        return contextlib.nullcontext()
