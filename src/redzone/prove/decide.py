@@ -224,15 +224,7 @@ class Deciding:
         outside = any(_is_outside(site, one.facts) for one in seen)
         blamed = proposal.made or self.breaks_contract(proposal)
         if (outside or blamed) and not wraps and id(site.eqn) not in self.cornered:
-            witness = find_witness(
-                self.traced.jaxpr,
-                site,
-                self.traced.inputs,
-                self.facts,
-                proposal.needs,
-                search=blamed or not outside,
-                purse=self.purse,
-            )
+            witness = self.searched(site, proposal, blamed or not outside)
             if witness is not None:
                 self.unsafe(access, site, witness)
                 return
@@ -258,6 +250,15 @@ class Deciding:
         if overflow:
             access.rule = "RZ301"
         access.fix = CODES[access.rule].fix
+
+    def searched(self, site: Site, proposal: Proposal, search: bool) -> Witness | None:
+        """An input that makes an access leave its array; what numpy can evaluate is tried before JAX compiles."""
+        inputs, needs = self.traced.inputs, proposal.needs
+        for purse in (Purse(self.purse.left, compiles=False), self.purse):
+            found = find_witness(self.traced.jaxpr, site, inputs, self.facts, needs, search, purse)
+            if found is not None:
+                return found
+        return None
 
     def unsafe(self, access: Access, site: Site, witness: Witness) -> None:
         access.verdict, access.decided_by, access.witness = Verdict.UNSAFE, "replay", witness
