@@ -103,3 +103,11 @@ def a_condition_where_the_branch_is_taken(x, i):
 @case(f32(4), u8())
 def an_unsigned_shift_with_sign(x, i):
     return lax.cond(lax.shift_right_arithmetic(i, np.uint8(2)) > 63, lambda: x[i], lambda: 0.0)  #: requires
+
+
+@case(f32(3), i32(min=4, max=1199))
+def a_long_row_of_short_ones(x, i):
+    short = jnp.asarray(np.array([3, 0, 0, 0], np.int32)) + jnp.zeros(4, np.int32)
+    table = lax.concatenate([short] * 300, 0)
+    row = table[i]  #: safe
+    return x[row]  #: unsafe

@@ -41,8 +41,8 @@ class _Fixed:
         self.arguments = arguments
 
 
-class _OutOfTime(Exception):
-    pass
+class _OutOfTime(BaseException):
+    """Not to be taken for a failure of redzone by whoever catches those."""
 
 
 def _alarm(*_: Any) -> None:

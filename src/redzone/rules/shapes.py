@@ -116,7 +116,10 @@ def _concatenate(eqn: Any, *parts: Fact) -> Fact:
     sizes = [v.aval.shape[axis] for v in eqn.invars]
     first = parts[0]
     if type(shape[axis]) is not int or shape[axis] > KEEP:
-        return joined(p for p, n in zip(parts, sizes, strict=True) if type(n) is not int or n > 0)
+        # Elements kept apart along the axis have other places in the result.
+        return joined(
+            summarised_along(p, (axis,)) for p, n in zip(parts, sizes, strict=True) if type(n) is not int or n > 0
+        )
     plain = not any(type(p.lo) is np.ndarray for p in parts)
     if plain and all(p.lo == first.lo and p.hi == first.hi for p in parts):
         return joined(parts)
