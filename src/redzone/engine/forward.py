@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from redzone.domains import Fact, dtype_info, join, settle, summarised
 from redzone.domains.fact import is_small
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.loops import run_scan, run_while
-from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
-from redzone.engine.refine import ALL, Infeasible, Refiner
+from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Program, Step
+from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES
 from redzone.rules.table import top_of
@@ -65,53 +65,97 @@ class Runner:
         lanes: bool = False,
     ) -> list[Any]:
         """The environment after running a program on facts for its inputs."""
-        env = program.template.copy()
+        last = program.last
+        env = program.template.copy() if last is None else last.copy()
         for (_, slot), fact in zip(program.inputs, inputs, strict=True):
             env[slot] = fact
         context = None
         if record:
             lanes = lanes or (parent is not None and parent.lanes)
             context = Context(program, env, parent, via, branch, lanes)
-        steps, special = program.steps, program.special
-        self.visits += len(steps)
-        for step in steps:
-            kind = step.kind
-            if kind == SIMPLE:
-                rule = step.rule
-                try:
-                    if special is not None and step in special:
-                        env[step.outs[0]] = special[step](env)
-                        continue
-                    if rule is _SELECT:
-                        env[step.outs[0]] = self.select(program, env, step)
-                        continue
-                    result = rule.apply(step.eqn, *[env[i] for i in step.ins])  # type: ignore[union-attr]
-                except Exception as error:
-                    result = self.gave_up(step, error)
-                outs = step.outs
-                if len(outs) == 1:
-                    env[outs[0]] = result if type(result) is Fact else result[0]
-                else:
-                    for out, fact in zip(outs, result, strict=True):
-                        if out >= 0:
-                            env[out] = fact
-            elif kind == OBSERVE:
-                if context is not None:
-                    self.observe(step.site, column_facts(step, env), step, context)  # type: ignore[arg-type]
-            elif kind == COND:
-                self.cond(program, env, step, context)
-            elif kind == SCAN:
-                run_scan(self, env, step, context)
-            elif kind == CALL:
-                self.call(env, step, context)
-            else:
-                run_while(self, env, step, context)
+        if last is None:
+            self.steps(program, env, context)
+        else:
+            self.changed_steps(program, env, last, context)
+        program.last = env
         if context is not None:
             if program.watched:
                 self.watch(program, env)
             if program.masks:
                 self.masked.append(context)
         return env
+
+    def steps(self, program: Program, env: list[Any], context: Context | None) -> None:
+        """Run every step."""
+        self.visits += len(program.steps)
+        for step in program.steps:
+            self.step(program, env, step, context)
+
+    def step(self, program: Program, env: list[Any], step: Step, context: Context | None) -> None:
+        kind = step.kind
+        if kind == SIMPLE:
+            rule, outs, special = step.rule, step.outs, program.special
+            try:
+                if special is not None and step in special:
+                    env[outs[0]] = special[step](env)
+                    return
+                if rule is _SELECT:
+                    env[outs[0]] = self.select(program, env, step)
+                    return
+                result = rule.apply(step.eqn, *[env[i] for i in step.ins])  # type: ignore[union-attr]
+            except Exception as error:
+                result = self.gave_up(step, error)
+            if len(outs) == 1:
+                env[outs[0]] = result if type(result) is Fact else result[0]
+            else:
+                for out, fact in zip(outs, result, strict=True):
+                    if out >= 0:
+                        env[out] = fact
+        elif kind == OBSERVE:
+            if context is not None:
+                self.observe(step.site, column_facts(step, env), step, context)  # type: ignore[arg-type]
+        elif kind == COND:
+            self.cond(program, env, step, context)
+        elif kind == SCAN:
+            run_scan(self, env, step, context)
+        elif kind == CALL:
+            self.call(env, step, context)
+        else:
+            run_while(self, env, step, context)
+
+    def changed_steps(self, program: Program, env: list[Any], last: list[Any], context: Context | None) -> None:
+        """Run the steps whose results can differ from those of an earlier run of the same program.
+
+        A plain rule sees its operands' facts and nothing else. A refinement looks at the values behind them too,
+        so a select or a branch runs again wherever anything it is made from has changed.
+        """
+        changed = {slot for _, slot in program.inputs if not _is_same(env[slot], last[slot])}
+        behind = set(changed)
+        for step in program.steps:
+            kind = step.kind
+            reads: Sequence[int] = step.ins
+            if kind in (SCAN, WHILE):
+                reads = (*reads, *step.extra.inits)
+            is_behind = not behind.isdisjoint(reads)
+            if is_behind:
+                behind.update(step.outs)
+            if kind == SIMPLE:
+                if step.rule is _SELECT:
+                    if not is_behind:
+                        continue
+                elif changed.isdisjoint(reads) and not step.volatile:
+                    continue
+            elif kind == OBSERVE:
+                if context is None:
+                    continue
+            elif context is None and not (is_behind if kind == COND else not changed.isdisjoint(reads)):
+                continue
+            self.visits += 1
+            self.step(program, env, step, context)
+            for out in step.outs:
+                if out >= 0 and not _is_same(env[out], last[out]):
+                    changed.add(out)
+                    behind.add(out)
 
     def gave_up(self, step: Step, error: Exception) -> Any:
         """A rule that could not decide (a symbolic comparison) or failed: any value, and it is counted."""
@@ -211,19 +255,30 @@ class Runner:
         inputs = [env[i] for i in step.ins]
         key = tuple(f.key() for f in inputs)
         done = body.memo.get(key)
-        if done is None or (context is not None and not done[1]):
+        if done is None or (context is not None and done[1] is not self):
             inner = self.run(body, inputs, context is not None, context, step)
-            done = body.memo[key] = ([inner[s] if s >= 0 else None for s in body.outs], context is not None)
+            done = body.memo[key] = ([inner[s] if s >= 0 else None for s in body.outs], context and self)
         for out, fact in zip(step.outs, done[0], strict=True):
             if out >= 0:
                 env[out] = fact
 
 
+def _is_same(a: Fact | None, b: Fact | None) -> bool:
+    """Whether two facts are known to be equal."""
+    if a is b:
+        return True
+    if a is None or b is None or a.step != b.step or a.nan != b.nan:
+        return False
+    kind = type(a.lo)
+    if kind is int or kind is float:
+        return type(b.lo) is kind and type(a.hi) is type(b.hi) is kind and a.lo == b.lo and bool(a.hi == b.hi)
+    return kind is np.ndarray and type(b.lo) is np.ndarray and a.key() == b.key()
+
+
 def related_cases(program: Program, step: Step) -> tuple[bool, bool]:
-    """Whether a select's condition and each of its cases are made from a common value."""
-    behind = program.cone(step.ins[0])
-    first, second = (not behind.isdisjoint(program.cone(s)) for s in step.ins[1:3])
-    return first, second
+    """Whether a select's condition says something about a value that each of its cases is made from."""
+    mask, masks = narrows(program, step.ins[0]), program.behind()
+    return bool(mask & masks[step.ins[1]]), bool(mask & masks[step.ins[2]])
 
 
 def _chosen(which: Fact, first: Fact, second: Fact) -> Fact:

@@ -7,11 +7,13 @@ whether or not the rules are monotone: what a state can be is a first value or w
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from redzone.domains import DtypeInfo, Fact, dtype_info, join, leq, meet, settle, summarised, top, widen
+from redzone.domains.fact import strided
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import OBSERVE, SIMPLE, LoopShape, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
@@ -50,6 +52,7 @@ def thresholds_of(program: Program) -> tuple[int, ...]:
 
 
 def _near(facts: list[Fact], thresholds: tuple[int, ...]) -> tuple[int, ...]:
+    """Those numbers and the bounds of these facts, with their neighbours."""
     found = set(thresholds)
     symbolic: list[Any] = []
     for fact in facts:
@@ -214,16 +217,17 @@ def _scan(
         carries = _Carries(body, shape, inits, avals)
         trips = length if type(length) is int else None
         exact = _count(carries, trips)
-        _rest(
+        env_ = _rest(
             carries,
             [i for i in carries.moving if i not in exact],
             lambda: runner.run(body, feed(carries.now), False),
-            _near(inputs + inits, thresholds_of(body)),
+            functools.cache(lambda: _near(inputs + inits, thresholds_of(body))),
             trips,
         )
-        known = body.memo[key] = (carries.now, exact)
-    now, exact = known
-    inner = runner.run(body, feed(now), context is not None, context, step)
+        known = body.memo[key] = (carries.now, exact, env_)
+    now, exact, inner = known
+    if context is not None:
+        inner = runner.run(body, feed(now), True, context, step)
     for i, out in enumerate(step.outs):
         if out < 0:
             continue
@@ -254,7 +258,35 @@ def _count(carries: _Carries, trips: int | None) -> dict[int, Fact]:
     return final
 
 
-def _rest(carries: _Carries, moving: list[int], run: Any, thresholds: tuple[int, ...], trips: int | None) -> Any:
+def _count_up(carries: _Carries, held: Any) -> None:
+    """Start the counters of a while at all they can become, so that no round is spent on getting there.
+
+    Only a guess: the rounds that follow establish that it is inductive.
+    """
+    guessed = []
+    for i in carries.moving:
+        by, first, info = carries.counter(i), summarised(carries.first[i]), carries.info[i]
+        if by and type(first.lo) is int and type(first.hi) is int:
+            step = _gcd(first.step, by)
+            lo, hi = (first.lo, info.max - by) if by > 0 else (info.min - by, first.hi)
+            far = strided(lo, hi, step, first.lo)
+            if far is not None and far.step:
+                guessed.append((i, by, carries.now[i]))
+                carries.now[i] = far
+    if not guessed:
+        return
+    inside = held()
+    for i, by, before in guessed:
+        bound = before if inside is None else summarised(inside[i])
+        info = carries.info[i]
+        plain = type(bound.lo) is int and type(bound.hi) is int
+        if inside is None or not plain or bound.lo <= info.min - min(by, 0) or bound.hi >= info.max - max(by, 0):
+            carries.now[i] = before
+        else:
+            carries.now[i] = join(before, Fact(bound.lo + by, bound.hi + by, bound.step))
+
+
+def _rest(carries: _Carries, moving: list[int], run: Any, thresholds: Any, trips: int | None) -> Any:
     """Bring the moving carries to an inductive set of facts; returns the body's last environment."""
     env = run()
     if not moving:
@@ -272,7 +304,7 @@ def _rest(carries: _Carries, moving: list[int], run: Any, thresholds: tuple[int,
                 carries.now[i] = join(carries.now[i], fresh[i])
             else:
                 widened = True
-                carries.now[i] = widen(carries.now[i], fresh[i], carries.info[i], thresholds)
+                carries.now[i] = widen(carries.now[i], fresh[i], carries.info[i], thresholds())
         env = run()
     else:
         for i in moving:
@@ -400,7 +432,8 @@ def _while(
                 held = when(carries.now, tested(carries.now, False), 1, lane=lane)
                 return runner.run(body, feed(held if held is not None else carries.now), False)
 
-            thresholds = _near(given + inits, thresholds_of(body) + thresholds_of(test))
+            _count_up(carries, lambda: when(carries.now, tested(carries.now, False), 1, lane=lane))
+            thresholds = functools.cache(lambda: _near(given + inits, thresholds_of(body) + thresholds_of(test)))
             last = _rest(carries, carries.moving, run, thresholds, None)
             trips = _trips(carries, when(carries.now, tested(carries.now, False), 1))
             if trips is not None and _bounded_growth(carries, carries.moving, last, trips + 1):

@@ -14,14 +14,14 @@ from redzone.domains import Fact
 from redzone.rules import Rule
 
 SIMPLE, OBSERVE, COND, SCAN, WHILE, CALL = range(6)
-#: How many values behind one are kept track of.
-CONE = 64
+#: How many bits tell the values behind one apart.
+SIGNATURE = 4096
 
 
 class Step:
     """One equation to analyse: the slots it reads and writes."""
 
-    __slots__ = ("bodies", "eqn", "extra", "ins", "kind", "outs", "rule", "site")
+    __slots__ = ("bodies", "eqn", "extra", "ins", "kind", "outs", "rule", "site", "volatile")
 
     def __init__(self, kind: int, eqn: Any, ins: tuple[int, ...], outs: tuple[int, ...]) -> None:
         self.kind = kind
@@ -33,16 +33,19 @@ class Step:
         self.site: Site | None = None
         self.bodies: tuple[Program, ...] = ()
         self.extra: Any = None
+        self.volatile = False
+        """Whether its result hangs on more than its operands."""
 
 
 class Program:
     """Steps in execution order over a flat list of slots."""
 
     __slots__ = (
-        "_cones",
+        "_masks",
         "defs",
         "inputs",
         "jaxpr",
+        "last",
         "masks",
         "memo",
         "outs",
@@ -65,30 +68,35 @@ class Program:
         self.defs: dict[int, Step] = {}
         self.thresholds: tuple[int, ...] = ()
         self.memo: dict[Any, Any] = {}
+        self.last: list[Any] | None = None
+        """The environment of the latest run: the next one computes again only what its inputs change."""
         self.masks: list[tuple[int, int, int]] = []
         """(identity of an access, slot of a select's condition, which case the access's result is)."""
         self.special: dict[Step, Any] | None = None
         """Steps computed in a better way than their rule, while something about the inputs is known."""
         self.watched: list[tuple[Any, list[int]]] = []
-        self._cones: dict[int, frozenset[int]] = {}
+        self._masks: list[int] | None = None
 
-    def cone(self, slot: int) -> frozenset[int]:
-        """A slot and the values it is made from by plain steps, nearest first, as far as it is worth following."""
-        known = self._cones.get(slot)
-        if known is None:
-            found, waiting, template = {slot}, [slot], self.template
-            for at in waiting:
-                step = self.defs.get(at)
-                if step is None or step.kind != SIMPLE:
-                    continue
-                for source in step.ins:
-                    if source not in found and template[source] is None:
-                        found.add(source)
-                        waiting.append(source)
-                if len(found) > CONE:
-                    break
-            known = self._cones[slot] = frozenset(found)
-        return known
+    def behind(self) -> list[int]:
+        """By slot, which values it is made from by plain steps, itself included: a set of bits.
+
+        Slots share bits, so that its size does not grow with the program: a common bit means "perhaps related".
+        """
+        masks = self._masks
+        if masks is None:
+            template = self.template
+            masks = self._masks = [
+                0 if fact is not None else 1 << slot % SIGNATURE for slot, fact in enumerate(template)
+            ]
+            for step in self.steps:
+                if step.kind == SIMPLE:
+                    mask = 0
+                    for source in step.ins:
+                        mask |= masks[source]
+                    for out in step.outs:
+                        if out >= 0:
+                            masks[out] |= mask
+        return masks
 
 
 @dataclasses.dataclass(slots=True)

@@ -18,7 +18,7 @@ from redzone.domains import Fact, dtype_info, meet, summarised
 from redzone.domains.fact import is_small, strided
 from redzone.domains.symbolic import fits, is_inconclusive
 from redzone.engine.idioms import FLOOR_DIVIDE
-from redzone.engine.program import SIMPLE, Program, Step
+from redzone.engine.program import SIGNATURE, SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
@@ -81,15 +81,32 @@ _FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "n
 _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 
 
+def narrows(program: Program, slot: int) -> int:
+    """Which values assuming something of this one can say more about: a set of bits as of `Program.behind`."""
+    found, waiting, mask, template = {slot}, [slot], 0, program.template
+    for at in waiting:
+        mask |= 1 << at % SIGNATURE
+        step = program.defs.get(at)
+        if step is None or step.kind != SIMPLE or len(found) > BUDGET:
+            continue
+        if step.eqn.primitive in _KIND or step.rule is SAME or step.rule is FLOOR_DIVIDE:
+            for source in step.ins:
+                if source not in found and template[source] is None:
+                    found.add(source)
+                    waiting.append(source)
+    return mask
+
+
 class Refiner:
     """Knowledge gained from assumed conditions, over one program and its current environment."""
 
-    __slots__ = ("budget", "defs", "env", "known", "learnt", "program", "recomputed")
+    __slots__ = ("budget", "defs", "env", "known", "learnt", "masks", "program", "recomputed")
 
     def __init__(self, program: Program, env: list[Any]) -> None:
         self.program = program
         self.defs = program.defs
-        self.learnt: set[int] = set()
+        self.learnt = 0
+        self.masks: list[int] = []
         self.env = env
         self.known: dict[tuple[int, Any], Fact] = {}
         self.recomputed: dict[tuple[int, Any], Fact] = {}
@@ -445,7 +462,11 @@ class Refiner:
 
     def value(self, slot: int, level: Any) -> Fact:
         """What a slot holds given everything assumed, recomputed where its operands changed."""
-        self.learnt = {s for s, _ in self.known}
+        learnt = 0
+        for known, _ in self.known:
+            learnt |= 1 << known % SIGNATURE
+        self.learnt = learnt
+        self.masks = self.program.behind()
         return self.recompute(slot, level, DEPTH)
 
     def recompute(self, slot: int, level: Any, depth: int) -> Fact:
@@ -455,7 +476,7 @@ class Refiner:
             return done
         known = self.known.get(key)
         fact: Fact = known if known is not None else self.env[slot]
-        if self.program.cone(slot).isdisjoint(self.learnt):
+        if not self.masks[slot] & self.learnt:
             return fact
         step = self.defs.get(slot)
         if step is None or step.kind != SIMPLE or depth <= 0 or self.budget <= 0 or step.rule is None:

@@ -15,7 +15,7 @@ from redzone.engine import Analysis, Seen, run_forward
 from redzone.engine.forward import Context, Runner
 from redzone.engine.program import COND, OBSERVE, SCAN, WHILE, Program, Step
 from redzone.frontend.trace import Input
-from redzone.prove.needs import FAR, Lost, Need, Walk, hashable, is_far
+from redzone.prove.needs import FAR, Lost, Need, Shared, Walk, hashable, is_far
 from redzone.report.model import Condition
 
 
@@ -33,20 +33,25 @@ class Proposal:
         return tuple((leaf, hashable(n.lo), hashable(n.hi)) for leaf, n in sorted(self.needs.items()))
 
 
-Reruns = dict[tuple[int, int, int], tuple[Context, Context | None]]
+class Common(Shared):
+    """What the proposals of one program have in common."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reruns: dict[tuple[int, int, int], Context | None] = {}
 
 
-def propose(seen: Sequence[Seen], reruns: Reruns, wrapping: bool = True) -> Proposal:
+def propose(seen: Sequence[Seen], common: Common, wrapping: bool = True) -> Proposal:
     """Walk back from every way an access was reached that is not inside already."""
 
     def rerun(context: Context, step: Step, k: int) -> Context | None:
         key = (id(context.env), id(step), k)
-        if key not in reruns:
-            # The outer run is kept too, so that its identity stays its own.
-            reruns[key] = (context, _rerun(context, step, k))
-        return reruns[key][1]
+        if key not in common.reruns:
+            common.runs.append(context.env)
+            common.reruns[key] = _rerun(context, step, k)
+        return common.reruns[key]
 
-    walk = Walk(rerun, wrapping)
+    walk = Walk(rerun, wrapping, common)
     lost: Lost | None = None
     for one in seen:
         if one.inside:
@@ -129,8 +134,6 @@ def narrowed(facts: Sequence[Fact], needs: dict[int, Need]) -> list[Fact] | None
 
 def proves(analysis: Analysis, facts: Sequence[Fact], sites: Sequence[int]) -> set[int]:
     """Which of these accesses are proved inside by a forward run on these inputs."""
-    for program in _programs(analysis.program, set()):
-        program.memo.clear()
     _, seen = run_forward(restricted(analysis.program, set(sites)), facts, Counter())
     return {s for s in sites if all(one.inside for one in seen.get(s, ()) if not one.context.lanes)}
 
@@ -163,7 +166,8 @@ def restricted(program: Program, sites: set[int]) -> Program:
                 wanted.update(s for s in step.extra if s >= 0)
     part = Program(program.jaxpr)
     part.steps = kept[::-1]
-    part._cones = program._cones
+    part._masks = program.behind()
+    part.last = program.last
     part.template, part.inputs, part.outs, part.defs = (
         program.template,
         program.inputs,
@@ -171,13 +175,6 @@ def restricted(program: Program, sites: set[int]) -> Program:
         program.defs,
     )
     return part
-
-
-def _programs(program: Any, done: set[int]) -> list[Any]:
-    if id(program) in done:
-        return []
-    done.add(id(program))
-    return [program] + [p for step in program.steps for body in step.bodies for p in _programs(body, done)]
 
 
 def as_conditions(needs: dict[int, Need], inputs: Sequence[Input]) -> tuple[Condition, ...]:

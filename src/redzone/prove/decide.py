@@ -15,7 +15,7 @@ from redzone.engine import Analysis, Seen
 from redzone.frontend.location import locate
 from redzone.frontend.trace import Traced
 from redzone.prove.blame import lost_at
-from redzone.prove.conditions import Proposal, Reruns, as_conditions, narrowed, propose, proves
+from redzone.prove.conditions import Common, Proposal, as_conditions, narrowed, propose, proves
 from redzone.prove.declared import declared_by
 from redzone.prove.masks import masked_sites
 from redzone.prove.needs import FAR, Need
@@ -66,14 +66,14 @@ class Deciding:
                 open_sites.append((site, seen))
         started = time.perf_counter()
         self.masked(result, open_sites)
-        reruns: Reruns = {}
+        common = Common()
         proposals = {
-            id(site.eqn): propose(seen, reruns, result[id(site.eqn)].fix != "wraps") for site, seen in open_sites
+            id(site.eqn): propose(seen, common, result[id(site.eqn)].fix != "wraps") for site, seen in open_sites
         }
         proved = self.validated(proposals)
         # Where counting from the end and from the start leaves a hole between them, ask for the plain range.
         again = {
-            id(site.eqn): propose(seen, reruns, wrapping=False)
+            id(site.eqn): propose(seen, common, wrapping=False)
             for site, seen in open_sites
             if id(site.eqn) not in proved and proposals[id(site.eqn)].wrapped
         }

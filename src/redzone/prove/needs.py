@@ -152,19 +152,41 @@ _NAMES = {
 }
 
 
+@dataclasses.dataclass(slots=True)
+class Answer:
+    """What a need came to: needs of inputs and of the value the walk stops at, or where it got lost."""
+
+    leaves: dict[int, Need]
+    stop: dict[int, Need]
+    made: bool
+    wrapped: bool
+    lost: Lost | None
+
+
+class Shared:
+    """What the walks of one program have in common."""
+
+    def __init__(self) -> None:
+        self.answers: dict[Any, Answer] = {}
+        self.cases: dict[Any, Context | None] = {}
+        self.runs: list[Any] = []
+        """The environments asked about, so that the identity of each stays its own."""
+
+
 class Walk:
     """One walk back from one access. `made` tells that the program itself had limited the value, too widely."""
 
-    def __init__(self, rerun: Any, wrapping: bool = True) -> None:
+    def __init__(self, rerun: Any, wrapping: bool = True, shared: Shared | None = None) -> None:
         self.rerun = rerun
+        self.shared = Shared() if shared is None else shared
         self.wrapping = wrapping
         """Whether a negative index may count from the end."""
         self.wrapped = False
         self.made = False
         self.leaves: dict[int, Need] = {}
         self.active: set[tuple[int, int]] = set()
-        self.asked: set[Any] = set()
-        self.runs: list[Any] = []
+        self.cycles = 0
+        """How often a loop was found to ask for what it is asked to keep."""
         self.budget = 400
         self.deep = 0
 
@@ -198,24 +220,46 @@ class Walk:
             return
         if fact.step == 0 and not fact.kept:
             raise Lost(step, "a constant that lies outside")
-        if stop is None:
-            # Asked before in this very run: what it takes is already among the leaves.
-            asked = (id(context.env), slot, hashable(need.lo), hashable(need.hi))
-            if asked in self.asked:
-                return
-            self.asked.add(asked)
-            self.runs.append(context.env)
         key = (id(context.program), slot)
         if key in self.active:
             # A loop keeps what it is asked to keep; whether it does is for the forward run to say.
+            self.cycles += 1
             return
         if self.deep > DEEPEST:
             raise Lost(None, "too many equations between the inputs and the index")
+        asked = (id(context.env), slot, hashable(need.lo), hashable(need.hi), at, self.wrapping)
+        known = self.shared.answers.get(asked)
+        if known is None:
+            known = self.answered(context, step, slot, need, stop is not None, at, key, asked)
+        if known.lost is not None:
+            raise known.lost
+        self.made, self.wrapped = self.made or known.made, self.wrapped or known.wrapped
+        for leaf, found in known.leaves.items():
+            self.leaves[leaf] = self.leaves[leaf].both(found) if leaf in self.leaves else found
+        if stop is not None and at in known.stop:
+            stop[at] = stop[at].both(known.stop[at]) if at in stop else known.stop[at]
+
+    def answered(
+        self, context: Context, step: Step, slot: int, need: Need, stops: bool, at: int, key: Any, asked: Any
+    ) -> Answer:
+        """What one value's need comes to, kept for the next who asks."""
+        outer = (self.leaves, self.made, self.wrapped)
+        self.leaves, self.made, self.wrapped = {}, False, False
+        cycles, stop, lost = self.cycles, {} if stops else None, None
         self.active.add(key)
         try:
             self.through(context, step, slot, need, stop, at)
+        except Lost as error:
+            lost = error
         finally:
             self.active.discard(key)
+            known = Answer(self.leaves, stop or {}, self.made, self.wrapped, lost)
+            self.leaves, self.made, self.wrapped = outer
+        # An answer that leans on a loop's being asked already is no answer for others.
+        if self.cycles == cycles and self.budget > 0 and self.deep < DEEPEST // 2:
+            self.shared.answers[asked] = known
+            self.shared.runs.append(context.env)
+        return known
 
     def enter(self, context: Context, slot: int, need: Need) -> None:
         """A need on a program's input is a need on what the enclosing program passes in."""
@@ -345,19 +389,11 @@ class Walk:
         level = ("here",) if step.eqn.invars[0].aval.shape else ALL
         feasible = 0
         for k in range(len(step.ins) - 1):
-            refiner = Refiner(context.program, context.env)
-            env = context.env.copy()
-            try:
-                if len(step.ins) == 3:
-                    refiner.assume(step.ins[0], k, level)
-                case = refiner.value(step.ins[1 + k], level)
-            except Infeasible:
+            inner = self.case(context, step, k, level)
+            if inner is None:
                 continue
             feasible += 1
-            for (s, _), fact in [*refiner.recomputed.items(), *refiner.known.items()]:
-                env[s] = fact
-            env[step.ins[1 + k]] = case
-            inner = dataclasses.replace(context, env=env)
+            env = inner.env
             found: dict[int, Need] = {}
             if pivot is None:
                 self.reach(inner, step.ins[1 + k], need, stop, at)
@@ -373,6 +409,28 @@ class Walk:
             if allowed is None:
                 raise Lost(step, "no value of the selector keeps the index inside")
             self.reach(context, pivot, allowed, stop, at)
+
+    def case(self, context: Context, step: Step, k: int, level: Any) -> Context | None:
+        """The run as it is where a select takes this case; None where it never does."""
+        key = (id(context.env), id(step), k)
+        if key not in self.shared.cases:
+            self.shared.runs.append(context.env)
+            self.shared.cases[key] = self._case(context, step, k, level)
+        return self.shared.cases[key]
+
+    def _case(self, context: Context, step: Step, k: int, level: Any) -> Context | None:
+        refiner = Refiner(context.program, context.env)
+        try:
+            if len(step.ins) == 3:
+                refiner.assume(step.ins[0], k, level)
+            case = refiner.value(step.ins[1 + k], level)
+        except Infeasible:
+            return None
+        env = context.env.copy()
+        for (s, _), fact in [*refiner.recomputed.items(), *refiner.known.items()]:
+            env[s] = fact
+        env[step.ins[1 + k]] = case
+        return dataclasses.replace(context, env=env)
 
 
 def _pivot(context: Context, step: Step) -> int | None:
