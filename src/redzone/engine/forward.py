@@ -18,10 +18,13 @@ from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Pro
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES
-from redzone.rules.table import top_of
+from redzone.rules.table import SAME, top_of
 
 _SELECT = RULES[primitives()["select_n_p"]]
+_ADD, _MUL = RULES[primitives()["add_p"]], RULES[primitives()["mul_p"]]
 _HERE = ("here",)
+#: A sum beyond this has the bounds of its integer type.
+_NEAR = 2**30
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -36,6 +39,10 @@ class Context:
     """Which branch of a cond; -1 for the condition of a while."""
     lanes: bool = False
     """Only the lanes of a batched while that still run; what the others compute is thrown away."""
+    tested: Context | None = None
+    """For the body of a while: the run of its condition, which came out true."""
+    others: list[tuple[Context, Step]] = dataclasses.field(default_factory=list)
+    """Further calls with equal facts, for which this run stands too: who calls, and where."""
 
 
 #: Called in the final pass for each access reached: the site, one fact per column, where it happened.
@@ -51,6 +58,8 @@ class Runner:
         self.strict = strict
         self.facts: dict[int, list[Fact]] = {}
         self.visits = 0
+        self.latest: Context | None = None
+        """The recorded run that ended last."""
         self.masked: list[Context] = []
         """The runs in which the results of some accesses go through selects that were asked about."""
 
@@ -63,6 +72,7 @@ class Runner:
         via: Step | None = None,
         branch: int | None = None,
         lanes: bool = False,
+        tested: list[Any] | None = None,
     ) -> list[Any]:
         """The environment after running a program on facts for its inputs."""
         last = program.last
@@ -73,12 +83,15 @@ class Runner:
         if record:
             lanes = lanes or (parent is not None and parent.lanes)
             context = Context(program, env, parent, via, branch, lanes)
+            if tested is not None and via is not None:
+                context.tested = Context(via.bodies[1], tested, parent, via, -1)
         if last is None:
             self.steps(program, env, context)
         else:
             self.changed_steps(program, env, last, context)
         program.last = env
         if context is not None:
+            self.latest = context
             if program.watched:
                 self.watch(program, env)
             if program.masks:
@@ -107,6 +120,8 @@ class Runner:
                 result = self.gave_up(step, error)
             if len(outs) == 1:
                 env[outs[0]] = result if type(result) is Fact else result[0]
+                if rule is _ADD and step.extra is not False:
+                    self.blend(program, env, step)
             else:
                 for out, fact in zip(outs, result, strict=True):
                     if out >= 0:
@@ -211,6 +226,37 @@ class Runner:
         except Infeasible:
             return None
 
+    def blend(self, program: Program, env: list[Any], step: Step) -> None:
+        """A sum with a term that counts only under a condition, `x * (a == 1) + …`: looked at with and without it."""
+        factors = step.extra
+        if factors is None:
+            factors = step.extra = _indicators(program, step) or False
+            step.volatile = bool(factors)
+        fact = env[step.outs[0]]
+        if (
+            not factors
+            or type(fact.lo) is not int
+            or type(fact.hi) is not int
+            or not -_NEAR < fact.lo < fact.hi < _NEAR
+        ):
+            return
+        for factor, shaped in factors:
+            if env[factor].lo != 0 or env[factor].hi != 1:
+                continue
+            found: Fact | None = None
+            for truth in (0, 1):
+                refiner = Refiner(program, env)
+                level = _HERE if shaped else ALL
+                try:
+                    refiner.narrow(factor, Fact(truth, truth, 0), level)
+                    value = refiner.value(step.outs[0], level)
+                except Infeasible:
+                    continue
+                found = value if found is None else join(found, value)
+            if found is not None:
+                env[step.outs[0]] = found
+            return
+
     # Branches and calls
 
     def cond(self, program: Program, env: list[Any], step: Step, context: Context | None) -> None:
@@ -257,10 +303,29 @@ class Runner:
         done = body.memo.get(key)
         if done is None or (context is not None and done[1] is not self):
             inner = self.run(body, inputs, context is not None, context, step)
-            done = body.memo[key] = ([inner[s] if s >= 0 else None for s in body.outs], context and self)
+            run = (self, self.latest) if context is not None else (None, None)
+            done = body.memo[key] = ([inner[s] if s >= 0 else None for s in body.outs], *run)
+        elif context is not None:
+            done[2].others.append((context, step))
         for out, fact in zip(step.outs, done[0], strict=True):
             if out >= 0:
                 env[out] = fact
+
+
+def _indicators(program: Program, step: Step) -> list[tuple[int, bool]]:
+    """The factors of a sum's terms that may be conditions: their slots, and whether they are arrays."""
+    found = []
+    for slot in step.ins:
+        product = program.defs.get(slot)
+        while product is not None and product.rule is SAME:
+            product = program.defs.get(product.ins[0])
+        if product is None or product.rule is not _MUL:
+            continue
+        for factor, atom in zip(product.ins, product.eqn.invars, strict=True):
+            shape = atom.aval.shape
+            if program.template[factor] is None and (not shape or shape == step.eqn.outvars[0].aval.shape):
+                found.append((factor, bool(shape)))
+    return found
 
 
 def _is_same(a: Fact | None, b: Fact | None) -> bool:

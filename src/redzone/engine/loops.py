@@ -444,7 +444,7 @@ def _while(
     if enters and context is not None:
         held = when(now, checked, 1)
         if held is not None:
-            runner.run(body, feed(held), True, context, step, 0)
+            runner.run(body, feed(held), True, context, step, 0, tested=None if batched else checked)
             running = when(now, checked, 1, lane=True) if batched else None
             if running is not None:
                 runner.run(body, feed(running), True, context, step, 0, lanes=True)

@@ -41,6 +41,7 @@ class Program:
     """Steps in execution order over a flat list of slots."""
 
     __slots__ = (
+        "_deps",
         "_masks",
         "defs",
         "inputs",
@@ -76,6 +77,7 @@ class Program:
         """Steps computed in a better way than their rule, while something about the inputs is known."""
         self.watched: list[tuple[Any, list[int]]] = []
         self._masks: list[int] | None = None
+        self._deps: list[int] | None = None
 
     def behind(self) -> list[int]:
         """By slot, which values it is made from by plain steps, itself included: a set of bits.
@@ -96,6 +98,25 @@ class Program:
                     for out in step.outs:
                         if out >= 0:
                             masks[out] |= mask
+        return masks
+
+    def depends(self) -> list[int]:
+        """By slot, everything it is made from by steps of any kind, as `behind`."""
+        masks = self._deps
+        if masks is None:
+            masks = self._deps = [
+                0 if fact is not None else 1 << slot % SIGNATURE for slot, fact in enumerate(self.template)
+            ]
+            for step in self.steps:
+                mask = 0
+                for source in step.ins:
+                    mask |= masks[source]
+                if step.kind in (SCAN, WHILE):
+                    for source in step.extra.inits:
+                        mask |= masks[source]
+                for out in step.outs:
+                    if out >= 0:
+                        masks[out] |= mask
         return masks
 
 

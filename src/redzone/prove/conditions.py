@@ -28,6 +28,8 @@ class Proposal:
     lost: Lost | None
     wrapped: bool = False
     """Whether a negative index may count from the end under it."""
+    relations: tuple[Condition, ...] = ()
+    """What must hold between inputs besides."""
 
     def key(self) -> Any:
         return tuple((leaf, hashable(n.lo), hashable(n.hi)) for leaf, n in sorted(self.needs.items()))
@@ -48,7 +50,7 @@ def propose(seen: Sequence[Seen], common: Common, wrapping: bool = True) -> Prop
         key = (id(context.env), id(step), k)
         if key not in common.reruns:
             common.runs.append(context.env)
-            common.reruns[key] = _rerun(context, step, k)
+            common.reruns[key] = rerun_of(context, step, k)
         return common.reruns[key]
 
     walk = Walk(rerun, wrapping, common)
@@ -56,22 +58,28 @@ def propose(seen: Sequence[Seen], common: Common, wrapping: bool = True) -> Prop
     for one in seen:
         if one.inside:
             continue
-        columns = one.step.site.columns  # type: ignore[union-attr]
-        needs: dict[int, list[tuple[int | None, int]]] = {}
-        for k, column in enumerate(columns):
-            needs.setdefault(one.step.ins[k], []).append((column.column, k))
-        for slot, parts in needs.items():
+        for slot, need in needs_of(one):
             try:
-                walk.reach(one.context, slot, _need_of(parts, columns, one.step.eqn), None, -1)
+                walk.reach(one.context, slot, need, None, -1)
             except Lost as error:
                 lost = error
             except Exception as error:
                 if not is_inconclusive(error) and not isinstance(error, TypeError | OverflowError):
                     raise
                 lost = Lost(None, str(error))
+    common.budget -= walk.given - max(walk.budget, 0)
     if any(n.empty() for n in walk.leaves.values()):
         lost = lost or Lost(None, "no input satisfies it")
     return Proposal(walk.leaves, walk.made, lost, walk.wrapped)
+
+
+def needs_of(one: Seen) -> list[tuple[int, Need]]:
+    """What each index operand of an access must keep."""
+    columns = one.step.site.columns  # type: ignore[union-attr]
+    needs: dict[int, list[tuple[int | None, int]]] = {}
+    for k, column in enumerate(columns):
+        needs.setdefault(one.step.ins[k], []).append((column.column, k))
+    return [(slot, _need_of(parts, columns, one.step.eqn)) for slot, parts in needs.items()]
 
 
 def _need_of(parts: list[tuple[int | None, int]], columns: Any, eqn: Any) -> Need:
@@ -86,7 +94,7 @@ def _need_of(parts: list[tuple[int | None, int]], columns: Any, eqn: Any) -> Nee
     return Need(np.zeros(shape, np.int64), np.array(limits, np.int64).reshape(shape))
 
 
-def _rerun(context: Context, step: Step, k: int) -> Context | None:
+def rerun_of(context: Context, step: Step, k: int) -> Context | None:
     """The run of a branch or call, made again for a look inside."""
     runner = Runner(lambda *_: None, Counter())
     body = step.bodies[k]
@@ -132,10 +140,13 @@ def narrowed(facts: Sequence[Fact], needs: dict[int, Need]) -> list[Fact] | None
     return result
 
 
-def proves(analysis: Analysis, facts: Sequence[Fact], sites: Sequence[int]) -> set[int]:
-    """Which of these accesses are proved inside by a forward run on these inputs."""
-    _, seen = run_forward(restricted(analysis.program, set(sites)), facts, Counter())
-    return {s for s in sites if all(one.inside for one in seen.get(s, ()) if not one.context.lanes)}
+def proves(
+    analysis: Analysis, facts: Sequence[Fact], sites: Sequence[int]
+) -> tuple[set[int], dict[int, list[Seen]], int]:
+    """Which of these accesses are proved inside by a forward run on these inputs, what it saw of them, its steps."""
+    runner, found = run_forward(restricted(analysis.program, set(sites)), facts, Counter())
+    seen = {s: [one for one in found.get(s, ()) if not one.context.lanes] for s in sites}
+    return {s for s in sites if all(one.inside for one in seen[s])}, seen, runner.visits
 
 
 def restricted(program: Program, sites: set[int]) -> Program:
@@ -166,7 +177,7 @@ def restricted(program: Program, sites: set[int]) -> Program:
                 wanted.update(s for s in step.extra if s >= 0)
     part = Program(program.jaxpr)
     part.steps = kept[::-1]
-    part._masks = program.behind()
+    part._masks, part._deps = program.behind(), program.depends()
     part.last = program.last
     part.template, part.inputs, part.outs, part.defs = (
         program.template,

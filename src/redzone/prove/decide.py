@@ -17,10 +17,13 @@ from redzone.frontend.trace import Traced
 from redzone.prove.blame import lost_at
 from redzone.prove.conditions import Common, Proposal, as_conditions, narrowed, propose, proves
 from redzone.prove.declared import declared_by
+from redzone.prove.elements import Work
+from redzone.prove.exact import NEAR, Exact
 from redzone.prove.masks import masked_sites
 from redzone.prove.needs import FAR, Need
 from redzone.prove.pattern import pattern_of
 from redzone.prove.replay import Purse, Replay
+from redzone.prove.sweep import Sweep, relevant
 from redzone.prove.witness import corners, filled, find_witness, just_outside, witnesses
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
@@ -30,6 +33,8 @@ from redzone.report.model import Access, DimBounds, Verdict, Witness
 GROUPS = 12
 #: How many steps an analysis may have taken for its conditions to be tried without each of their sides.
 CHEAP = 400
+#: How many equations may lie between the inputs and an index for its condition to be derived.
+FEW = 48
 #: How many equations make a program large.
 LARGE = 600
 
@@ -48,7 +53,12 @@ class Deciding:
         promised = any(not (source.open_above and source.open_below) for source in traced.inputs)
         worth = min(1500, 200 + size // 2) if promised or size <= LARGE else 0
         self.corners = Purse(worth, compiles=False)
-        self.timings = {"conditions": 0.0, "witness": 0.0}
+        self.timings = {"exact": 0.0, "conditions": 0.0, "witness": 0.0}
+        self.work = {"derive": Work(800 + size // 2), "prove": Work(3000 + 3 * size)}
+        self.visits = 0
+        """How many steps the proofs of conditions took."""
+        self.points: dict[int, list[dict[int, Any]]] = {}
+        """By access: inputs that should make it leave its array."""
 
     def accesses(self) -> tuple[Access, ...]:
         """One access per site, in program order."""
@@ -66,11 +76,14 @@ class Deciding:
                 open_sites.append((site, seen))
         started = time.perf_counter()
         self.masked(result, open_sites)
+        self.exactly(result, open_sites)
+        proposals = self.derived(result, open_sites, FEW)
+        proved = {*proposals}
         common = Common()
-        proposals = {
-            id(site.eqn): propose(seen, common, result[id(site.eqn)].fix != "wraps") for site, seen in open_sites
-        }
-        proved = self.validated(proposals)
+        for site, seen in open_sites:
+            if id(site.eqn) not in proved:
+                proposals[id(site.eqn)] = propose(seen, common, result[id(site.eqn)].fix != "wraps")
+        proved |= self.validated({key: p for key, p in proposals.items() if key not in proved})
         # Where counting from the end and from the start leaves a hole between them, ask for the plain range.
         again = {
             id(site.eqn): propose(seen, common, wrapping=False)
@@ -80,7 +93,8 @@ class Deciding:
         if again:
             proved |= self.validated(again)
             proposals.update(again)
-        self.timings["conditions"] = time.perf_counter() - started
+        proved |= self.swept(open_sites, proposals, proved, common)
+        self.timings["conditions"] = time.perf_counter() - started - self.timings["exact"]
         started = time.perf_counter()
         still = [site for site, _ in open_sites if id(site.eqn) not in proved]
         self.cornered = self.at_the_corners(still) if still else {}
@@ -116,6 +130,41 @@ class Deciding:
             )
         if found:
             open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in found]
+
+    def exactly(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
+        """Settle what needs no condition: no input at all leads outside."""
+        started = time.perf_counter()
+        exact = Exact(self.traced.inputs, self.facts, self.work["prove"], spills=False)
+        proved = set()
+        for site, seen in open_sites:
+            outcome = exact.decide(site, seen) if all(_is_near(site, one) for one in seen) else None
+            if outcome is not None and not outcome.cases:
+                access = result[id(site.eqn)]
+                access.verdict, access.decided_by, access.fix = Verdict.SAFE, "exact", ""
+                proved.add(id(site.eqn))
+        if proved:
+            open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in proved]
+        self.timings["exact"] += time.perf_counter() - started
+
+    def derived(
+        self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]], looks: int
+    ) -> dict[int, Proposal]:
+        """What the inputs must keep, of accesses whose regions of violation themselves say it."""
+        started = time.perf_counter()
+        exact = Exact(self.traced.inputs, self.facts, self.work["derive"], looks=looks)
+        found: dict[int, Proposal] = {}
+        for site, seen in open_sites:
+            key = id(site.eqn)
+            if result[key].fix == "wraps":
+                continue
+            outcome = exact.decide(site, seen)
+            if outcome is None or not outcome.cases:
+                continue
+            self.points[key] = [exact.inputs_at(c.point) for c in outcome.cases[:4] if c.point is not None]
+            if outcome.needs is not None and (outcome.needs or outcome.relations):
+                found[key] = Proposal(outcome.needs, outcome.made, None, relations=outcome.relations)
+        self.timings["exact"] += time.perf_counter() - started
+        return found
 
     def split_lanes(self) -> None:
         """Set aside what holds only for the running lanes of batched loops."""
@@ -173,25 +222,85 @@ class Deciding:
         )
 
     def validated(self, proposals: dict[int, Proposal]) -> set[int]:
-        """The sites whose own conditions, and nothing else, prove them inside."""
-        groups: dict[Any, list[int]] = {}
-        for key, proposal in proposals.items():
-            if proposal.needs and proposal.lost is None:
-                groups.setdefault(proposal.key(), []).append(key)
+        """The sites whose own conditions, and nothing else, prove them inside.
+
+        One run under all conditions together settles the sites whose own are all that matters to them.
+        """
+        asked = {key: p for key, p in proposals.items() if p.needs and p.lost is None}
         proved: set[int] = set()
+        groups: dict[Any, list[int]] = {}
+        for key, proposal in asked.items():
+            groups.setdefault(proposal.key(), []).append(key)
+        if len(groups) > 1:
+            proved = self.jointly(asked)
         for count, sites in enumerate(groups.values()):
-            if count >= GROUPS:
-                break
+            left = [key for key in sites if key not in proved]
+            if not left or count >= GROUPS or self.visits > 2 * self.analysis.visits + CHEAP:
+                continue
             needs = proposals[sites[0]].needs
             facts = narrowed(self.facts, needs)
             if facts is not None:
-                found = proves(self.analysis, facts, sites)
-                proved |= found
+                found, seen = self.proves(facts, left)
+                proved |= found | self.proved_exactly(facts, {k: v for k, v in seen.items() if k not in found})
                 if found:
                     weakest = self.weakened(needs, found)
                     for key in found:
                         proposals[key].needs = weakest
         return proved
+
+    def jointly(self, proposals: dict[int, Proposal]) -> set[int]:
+        """The sites proved under all conditions together, where no other's condition can have helped."""
+        joint: dict[int, Need] = {}
+        for proposal in proposals.values():
+            for leaf, need in proposal.needs.items():
+                joint[leaf] = joint[leaf].both(need) if leaf in joint else need
+        facts = None if any(n.empty() for n in joint.values()) else narrowed(self.facts, joint)
+        if facts is None:
+            return set()
+        found, _ = self.proves(facts, list(proposals))
+        leaves = list(joint)
+        return {
+            key
+            for key in found
+            if _restricted(joint, relevant(self.analysis.seen[key], leaves)) == proposals[key].key()
+        }
+
+    def swept(
+        self,
+        open_sites: list[tuple[Site, list[Seen]]],
+        proposals: dict[int, Proposal],
+        proved: set[int],
+        common: Common,
+    ) -> set[int]:
+        """What is still open, proved under conditions for all of it together."""
+        left = {id(site.eqn): seen for site, seen in open_sites if id(site.eqn) not in proved}
+        if not left or self.traced.inputs == ():
+            return set()
+        joint = Sweep(common).over([one for seen in left.values() for one in seen])
+        facts = narrowed(self.facts, joint) if joint else None
+        if facts is None:
+            return set()
+        found, seen = self.proves(facts, list(left))
+        found |= self.proved_exactly(facts, {k: v for k, v in seen.items() if k not in found})
+        for key in found:
+            mine = relevant(left[key], list(joint))
+            proposals[key] = Proposal({leaf: n for leaf, n in joint.items() if leaf in mine}, False, None)
+        return {key for key in found if proposals[key].needs}
+
+    def proves(self, facts: Sequence[Fact], sites: Sequence[int]) -> tuple[set[int], dict[int, list[Seen]]]:
+        found, seen, visits = proves(self.analysis, facts, sites)
+        self.visits += visits
+        return found, seen
+
+    def proved_exactly(self, facts: Sequence[Fact], seen: dict[int, list[Seen]]) -> set[int]:
+        """The accesses that never leave their arrays on inputs with these facts, by the exact stage."""
+        if not seen:
+            return set()
+        started = time.perf_counter()
+        exact, sites = Exact(self.traced.inputs, facts, self.work["prove"], spills=False), self.analysis.inventory.sites
+        outcomes = {key: exact.decide(sites[key], found) for key, found in seen.items()}
+        self.timings["exact"] += time.perf_counter() - started
+        return {key for key, outcome in outcomes.items() if outcome is not None and not outcome.cases}
 
     def weakened(self, needs: dict[int, Need], sites: set[int]) -> dict[int, Need]:
         """The conditions less every side that no violation lies behind and that the proof does without."""
@@ -212,7 +321,7 @@ class Deciding:
                     continue
                 weaker = {**needs, leaf: Need(need.lo, FAR) if above else Need(-FAR, need.hi)}
                 facts = narrowed(self.facts, weaker)
-                if facts is not None and proves(self.analysis, facts, list(sites)) == sites:
+                if facts is not None and self.proves(facts, list(sites))[0] == sites:
                     needs = weaker
         return needs
 
@@ -231,7 +340,7 @@ class Deciding:
         if id(site.eqn) in self.cornered and not wraps:
             self.unsafe(access, site, self.cornered[id(site.eqn)])
             return
-        conditions = as_conditions(proposal.needs, self.traced.inputs) if proved else ()
+        conditions = as_conditions(proposal.needs, self.traced.inputs) + proposal.relations if proved else ()
         if conditions:
             access.verdict, access.rule, access.decided_by = Verdict.REQUIRES, f"RZ{family}02", "condition"
             access.requires = conditions
@@ -255,7 +364,8 @@ class Deciding:
         """An input that makes an access leave its array; what numpy can evaluate is tried before JAX compiles."""
         inputs, needs = self.traced.inputs, proposal.needs
         for purse in (Purse(self.purse.left, compiles=False), self.purse):
-            found = find_witness(self.traced.jaxpr, site, inputs, self.facts, needs, search, purse)
+            points = self.points.get(id(site.eqn), [])
+            found = find_witness(self.traced.jaxpr, site, inputs, self.facts, needs, search, purse, points)
             if found is not None:
                 return found
         return None
@@ -278,8 +388,23 @@ class Deciding:
         return False
 
 
+def _restricted(needs: dict[int, Need], leaves: set[int]) -> Any:
+    return Proposal({leaf: n for leaf, n in needs.items() if leaf in leaves}, False, None).key()
+
+
 def _may_wrap(seen: list[Seen]) -> bool:
     return any(wraps_negatives(one.context, slot) for one in seen for slot in one.step.ins)
+
+
+def _is_near(site: Site, one: Seen) -> bool:
+    """Whether an index has bounds of its own, not its integer type's."""
+    for column, fact in zip(site.columns, one.facts, strict=True):
+        lo, hi = column_of(fact, column.column)
+        if type(lo) is np.ndarray:
+            lo, hi = lo.min().item(), hi.max().item()
+        if type(lo) is not int or type(hi) is not int or lo < -NEAR or hi > NEAR:
+            return False
+    return True
 
 
 def _is_empty(site: Site) -> bool:

@@ -8,10 +8,13 @@ after a forward run under it has proved the access (see `conditions`).
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
 
+from redzone.access.site import column_of
+from redzone.access.xla import ACCESSES
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.symbolic import at_most
 from redzone.engine.forward import Context
@@ -26,8 +29,11 @@ from redzone.rules.table import SAME, SUMMARY
 FAR = 2**62
 #: A need keeps at most this many elements of an input apart.
 APART = 4096
-#: How many equations deep a walk goes.
+#: How many equations deep a walk goes, and how many it looks at.
 DEEPEST = 80
+BUDGET = 100
+#: How many all walks of one program look at.
+ALTOGETHER = 400
 
 
 class Lost(Exception):
@@ -167,6 +173,7 @@ class Shared:
     """What the walks of one program have in common."""
 
     def __init__(self) -> None:
+        self.budget = ALTOGETHER
         self.answers: dict[Any, Answer] = {}
         self.cases: dict[Any, Context | None] = {}
         self.runs: list[Any] = []
@@ -187,7 +194,7 @@ class Walk:
         self.active: set[tuple[int, int]] = set()
         self.cycles = 0
         """How often a loop was found to ask for what it is asked to keep."""
-        self.budget = 400
+        self.budget = self.given = min(BUDGET, self.shared.budget)
         self.deep = 0
 
     # Collecting
@@ -245,7 +252,8 @@ class Walk:
         """What one value's need comes to, kept for the next who asks."""
         outer = (self.leaves, self.made, self.wrapped)
         self.leaves, self.made, self.wrapped = {}, False, False
-        cycles, stop, lost = self.cycles, {} if stops else None, None
+        cycles, lost = self.cycles, None
+        stop: dict[int, Need] | None = {} if stops else None
         self.active.add(key)
         try:
             self.through(context, step, slot, need, stop, at)
@@ -360,7 +368,7 @@ class Walk:
         if kind == "select":
             self.select(context, step, need, stop, at)
         elif kind in _MOVES:
-            for position, moved in _MOVES[kind](step, slot, need):
+            for position, moved in _MOVES[kind](step, slot, need, [env[i] for i in step.ins]):
                 ask(position, moved.lo, moved.hi)
         else:
             _BACK[kind](self, step, [env[i] for i in step.ins], need, ask)
@@ -464,6 +472,14 @@ def _sum(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any, sign: 
     if sign < 0:
         b = Fact(-b.hi, -b.lo, b.step)
     width = [_width(f) for f in facts]
+    mine, room = min(width), _width_of(need)
+    if room is not None and mine > room and all(_holds_zero(f) for f in facts):
+        # Neither leaves room for the other: perhaps only one of them is not zero at a time.
+        whole = need.uniform()
+        for position in (0, 1):
+            back = sign < 0 and position == 1
+            ask(position, -whole.hi if back else whole.lo, -whole.lo if back else whole.hi)
+        return
     if width[0] >= width[1]:
         ask(0, _shift(need.lo, -b.lo), _shift(need.hi, -b.hi))
     else:
@@ -478,6 +494,19 @@ def _sum(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any, sign: 
 def _width(fact: Fact) -> Any:
     fact = summarised(fact)
     return fact.hi - fact.lo
+
+
+def _width_of(need: Need) -> Any:
+    """How far apart the ends of a need are; None where it has no two."""
+    need = need.uniform()
+    if type(need.lo) is not int or type(need.hi) is not int or is_far(need.lo) or is_far(need.hi):
+        return None
+    return need.hi - need.lo
+
+
+def _holds_zero(fact: Fact) -> bool:
+    fact = summarised(fact)
+    return type(fact.lo) is int and type(fact.hi) is int and fact.lo <= 0 <= fact.hi
 
 
 def _negated(bound: Any) -> Any:
@@ -502,6 +531,12 @@ def _mul(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> Non
             k = other.lo
             lo, hi = (need.lo, need.hi) if k > 0 else (_negated(need.hi), _negated(need.lo))
             ask(position, _ceil_div(lo, abs(k)), _floor_div(hi, abs(k)))
+            return
+    for position, other in ((0, facts[1]), (1, facts[0])):
+        other = summarised(other)
+        if other.lo == 0 and other.hi == 1:
+            # Times a condition: itself or nothing.
+            ask(position, need.lo, need.hi)
             return
     raise Lost(step)
 
@@ -648,7 +683,7 @@ def _pieces(need: Need, shape: Any) -> Need:
     return Need(lo, hi)
 
 
-def _broadcast(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+def _broadcast(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
     dims = step.eqn.params["broadcast_dimensions"]
     shape = step.eqn.invars[0].aval.shape
     need = _pieces(need, step.eqn.params["shape"])
@@ -665,7 +700,7 @@ def _broadcast(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
     return [(0, Need(collapse(need.lo, np.max), collapse(need.hi, np.min)))]
 
 
-def _reshape(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+def _reshape(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
     old, new = step.eqn.invars[0].aval.shape, step.eqn.outvars[0].aval.shape
     need = _pieces(need, new)
     if np.ndim(need.lo) == 0:
@@ -679,7 +714,7 @@ def _reshape(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
         return [(0, need.uniform())]
 
 
-def _squeeze(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+def _squeeze(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
     need = _pieces(need, step.eqn.outvars[0].aval.shape)
     if np.ndim(need.lo) == 0:
         return [(0, need)]
@@ -687,7 +722,7 @@ def _squeeze(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
     return [(0, Need(np.expand_dims(need.lo, axes), np.expand_dims(need.hi, axes)))]
 
 
-def _transpose(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+def _transpose(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
     need = _pieces(need, step.eqn.outvars[0].aval.shape)
     if np.ndim(need.lo) == 0:
         return [(0, need)]
@@ -695,7 +730,7 @@ def _transpose(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
     return [(0, Need(need.lo.transpose(back), need.hi.transpose(back)))]
 
 
-def _rev(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+def _rev(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
     need = _pieces(need, step.eqn.outvars[0].aval.shape)
     if np.ndim(need.lo) == 0:
         return [(0, need)]
@@ -703,7 +738,7 @@ def _rev(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
     return [(0, Need(np.flip(need.lo, axes), np.flip(need.hi, axes)))]
 
 
-def _slice(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+def _slice(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
     """Only the part that is taken must meet the need."""
     p, shape = step.eqn.params, step.eqn.invars[0].aval.shape
     strides = p["strides"] or (1,) * len(shape)
@@ -721,7 +756,7 @@ def _slice(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
     return [(0, Need(lo, hi))]
 
 
-def _concatenate(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+def _concatenate(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
     axis, start, parts = step.eqn.params["dimension"], 0, []
     need = _pieces(need, step.eqn.outvars[0].aval.shape)
     for position, v in enumerate(step.eqn.invars):
@@ -736,28 +771,70 @@ def _concatenate(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
     return parts
 
 
-def _pad(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+def _pad(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
     return [(0, need.uniform()), (1, need.uniform())]
 
 
-def _content(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
-    """A value read from a table: everything the table holds must do."""
-    return [(0, need.uniform())]
+def _content(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    """A value read from a table: everything that can be read must do."""
+    at = _window(step, facts)
+    whole = need.uniform()
+    if at is None:
+        return [(0, whole)]
+    lo, hi = np.full(step.eqn.invars[0].aval.shape, -FAR), np.full(step.eqn.invars[0].aval.shape, FAR)
+    lo[at], hi[at] = whole.lo, whole.hi
+    return [(0, Need(lo, hi))]
 
 
-def _all(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+def _window(step: Step, facts: list[Fact]) -> tuple[slice, ...] | None:
+    """The part of its operand that an access touches, where it is smaller than the whole and worth telling apart."""
+    build = ACCESSES.get(step.eqn.primitive)
+    if build is None:
+        return None
+    site = build(step.eqn, ())
+    shape = site.buffer.shape
+    if not all(type(n) is int for n in (*shape, *site.window)) or not 1 < math.prod(shape) <= APART:
+        return None
+    at = [slice(0, n) for n in shape]
+    for column in site.columns:
+        lo, hi = column_of(facts[column.operand], column.column)
+        first, last = np.min(lo).item(), np.max(hi).item()
+        if type(first) is not int or type(last) is not int:
+            return None
+        first, last = min(max(first, 0), column.limit), min(max(last, 0), column.limit)
+        at[column.dim] = slice(first, last + site.window[column.dim])
+    return None if all(s == slice(0, n) for s, n in zip(at, shape, strict=True)) else tuple(at)
+
+
+def _all(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
     return [(i, need.uniform()) for i in range(len(step.ins))]
 
 
-def _update(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
-    return [(0, need.uniform()), (1, need.uniform())]
+def _update(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    return _over(step, need, facts, 1)
 
 
-def _scatter(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
-    return [(0, need.uniform()), (2, need.uniform())]
+def _scatter(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    return _over(step, need, facts, 2)
 
 
-def _sorted(step: Step, slot: int, need: Need) -> list[tuple[int, Need]]:
+def _over(step: Step, need: Need, facts: list[Fact], update: int) -> list[tuple[int, Need]]:
+    """A write: what is written must meet the need where it lands, what was there wherever it may stay."""
+    at = _window(step, facts)
+    shape = step.eqn.invars[0].aval.shape
+    whole = need.uniform()
+    if at is None:
+        return [(0, whole), (update, whole)]
+    need = _pieces(need, shape)
+    lo, hi = (np.array(np.broadcast_to(x, shape)) for x in (need.lo, need.hi))
+    there = Need(int(lo[at].max()), int(hi[at].min()))
+    site = ACCESSES[step.eqn.primitive](step.eqn, ())
+    if site.count == 1 and all(s.stop - s.start == n for s, n in zip(at, site.window, strict=True)):
+        lo[at], hi[at] = -FAR, FAR
+    return [(0, Need(lo, hi)), (update, there)]
+
+
+def _sorted(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
     return [(step.outs.index(slot), need.uniform())]
 
 

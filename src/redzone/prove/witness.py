@@ -48,12 +48,14 @@ def find_witness(
     needs: dict[int, Need],
     search: bool,
     purse: Purse,
+    points: Sequence[dict[int, Any]] = (),
 ) -> Witness | None:
     """An input within the contract for which the access really leaves its array.
 
     With `search`, values just outside the proposed conditions and the ends of the contract are tried.
     """
-    found = witnesses(closed, [site], inputs, facts, _candidates(inputs, facts, needs, search), purse)
+    candidates = itertools.chain(points, _candidates(inputs, facts, needs, search))
+    found = witnesses(closed, [site], inputs, facts, candidates, purse)
     return found.get(id(site.eqn))
 
 

@@ -65,6 +65,8 @@ class Condition:
     min: Any
     max: Any
     where: str = ""
+    terms: tuple[tuple[int, str, int], ...] = ()
+    """For a relation between inputs: (factor, element, leaf) of each term of the sum that `min` and `max` bound."""
 
     def __str__(self) -> str:
         name = self.argument + self.where

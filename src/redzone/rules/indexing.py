@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from redzone.access.site import column_of, stays_inside
 from redzone.access.xla import ACCESSES
-from redzone.domains import Fact, constant, join, scalar, settle, summarised, top
+from redzone.domains import Fact, constant, join, leq, scalar, settle, summarised, top
+from redzone.domains.fact import KEEP, is_small
 from redzone.rules import floats, integers
 from redzone.rules.integers import of, wrapped
 from redzone.rules.shapes import summarised_along
@@ -45,15 +47,47 @@ def _dynamic_slice(eqn: Any, a: Fact, *starts: Fact) -> Fact:
     return settle(a.lo, a.hi, a.nan)
 
 
-@rule("dynamic_update_slice_p", needs=(0, 1))
+@rule("dynamic_update_slice_p")
 def _dynamic_update_slice(eqn: Any, a: Fact, update: Fact, *starts: Fact) -> Fact:
     whole, part = eqn.invars[0].aval.shape, eqn.invars[1].aval.shape
     if any(type(n) is int and n == 0 for n in part):
         return a
     if all(x == y for x, y in zip(whole, part, strict=True)):
         return update
+    if is_worth_telling_apart(whole, a, update):
+        # The start is clamped into the array, so the window always lies inside.
+        places = [
+            (min(max(start.lo, 0), n - size), min(max(start.hi, 0), n - size))
+            for n, size, start in zip(whole, part, map(summarised, starts), strict=True)
+        ]
+        return written(whole, a, update, places, part, update.lo.shape == tuple(part) if update.kept else False)
     partial = [d for d, (x, y) in enumerate(zip(whole, part, strict=True)) if x != y]
     return join(summarised_along(a, partial), summarised_along(update, partial))
+
+
+def is_worth_telling_apart(shape: Any, a: Fact, update: Fact) -> bool:
+    """Whether the elements of a small array of integers are worth keeping apart across a write."""
+    if not all(type(n) is int for n in shape) or not 1 < math.prod(shape) <= KEEP:
+        return False
+    if not (is_small(a) and is_small(update)) or isinstance(summarised(a).lo, float):
+        return False
+    return a.kept or not leq(summarised(update), a)
+
+
+def written(shape: Any, a: Fact, update: Fact, places: list[tuple[int, int]], window: Any, aligned: bool) -> Fact:
+    """An array after a window was written over it that starts somewhere in `places`.
+
+    Elements the window cannot touch stay; where the place is known the others are the update's, else either.
+    """
+    lo, hi = (np.array(np.broadcast_to(x, shape), np.int64) for x in (a.lo, a.hi))
+    at = tuple(slice(first, last + size) for (first, last), size in zip(places, window, strict=True))
+    if all(first == last for first, last in places):
+        new = update if aligned or not update.kept else summarised(update)
+        lo[at], hi[at] = new.lo, new.hi
+    else:
+        new = summarised(update)
+        lo[at], hi[at] = np.minimum(lo[at], new.lo), np.maximum(hi[at], new.hi)
+    return settle(lo, hi)
 
 
 def fill_of(eqn: Any) -> Fact:
@@ -137,7 +171,7 @@ def _single_column(a: Fact, site: Any, numbers: Any, indices: Fact) -> Fact | No
     return settle(a.lo[at], a.hi[at], a.nan)
 
 
-@rule("scatter_p", "scatter_min_p", "scatter_max_p", needs=(0, 2))
+@rule("scatter_p", "scatter_min_p", "scatter_max_p")
 def _scatter(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
     """Every element is the old one, an update, or (min, max) whichever of the two is taken.
 
@@ -145,7 +179,35 @@ def _scatter(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
     """
     if eqn.primitive.name == "scatter" and eqn.params.get("update_jaxpr") is not None:
         return top_of(eqn.outvars[0])
+    shape = eqn.invars[0].aval.shape
+    if is_worth_telling_apart(shape, a, updates):
+        site = ACCESSES[eqn.primitive](eqn, ())
+        places = _places(site, indices)
+        if places is not None:
+            sure = (
+                eqn.primitive.name == "scatter"
+                and site.count == 1
+                and stays_inside(site, [indices] * len(site.columns))
+            )
+            if not sure and all(first == last for first, last in places):
+                updates = join(updates if not updates.kept else summarised(updates), summarised(a))
+            return written(shape, a, updates if not updates.kept else summarised(updates), places, site.window, False)
     return join(summarised(a), summarised(updates))
+
+
+def _places(site: Any, indices: Fact) -> list[tuple[int, int]] | None:
+    """Per dimension, where the windows of a scatter can start; None where that is not known or they may lie outside."""
+    if site.mode == "promise_in_bounds" and not stays_inside(site, [indices] * len(site.columns)):
+        return None
+    shape = site.buffer.shape
+    places = [(0, n - size) for n, size in zip(shape, site.window, strict=True)]
+    for column in site.columns:
+        lo, hi = column_of(indices, column.column)
+        first, last = np.min(lo).item(), np.max(hi).item()
+        if type(first) is not int or type(last) is not int:
+            return None
+        places[column.dim] = (min(max(first, 0), column.limit), min(max(last, 0), column.limit))
+    return places
 
 
 @rule("scatter_add_p", "scatter_sub_p", needs=(0, 2))

@@ -1,0 +1,374 @@
+"""The exact stage: an access's violations as regions of inputs, loop iterations and positions.
+
+Where no region is left, the access is safe. Else the regions are what the inputs must stay out of: a range of one
+input where that is enough, a relation between several where it is not. What bounds on the atoms cannot decide,
+isl does.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from redzone.access.site import Column, Site, column_of
+from redzone.domains import Fact
+from redzone.domains.affine import Atom, Linear, Region
+from redzone.domains.symbolic import is_inconclusive
+from redzone.engine import Seen
+from redzone.engine.forward import Context
+from redzone.engine.program import Step
+from redzone.frontend.trace import Input
+from redzone.prove.conditions import rerun_of
+from redzone.prove.elements import LOOKS, Elements, NotAffine, Work
+from redzone.prove.needs import APART, FAR, Need
+from redzone.report.model import Condition
+
+#: How many regions of one access are looked at, and how many ways it may be reached.
+CASES = 64
+WAYS = 8
+#: A bound beyond this comes from an integer type, not from the program.
+NEAR = 2**30
+#: How many questions of one check may go to isl.
+ASKED = 24
+
+
+@dataclasses.dataclass(slots=True)
+class Case:
+    """A region in which an index leaves its array, and a point of it if one is known."""
+
+    region: Region
+    index: Linear
+    column: Column
+    above: bool
+    point: dict[Atom, int] | None = None
+
+    def excess(self) -> Linear:
+        """At least 0 where the index is outside."""
+        return self.index - self.column.limit - 1 if self.above else -self.index - 1
+
+
+@dataclasses.dataclass(slots=True)
+class Outcome:
+    """What the exact stage found out about an access."""
+
+    # Some regions in which it leaves its array; none where it never does.
+
+    cases: list[Case]
+    needs: dict[int, Need] | None = None
+    relations: tuple[Condition, ...] = ()
+    made: bool = False
+    """Whether the program itself limits the index, too widely."""
+
+
+class Exact:
+    """The exact stage over one program."""
+
+    def __init__(
+        self, inputs: Sequence[Input], facts: Sequence[Fact], work: Work, spills: bool = True, looks: int = LOOKS
+    ) -> None:
+        self.inputs = inputs
+        self.facts = facts
+        self.reruns: dict[Any, tuple[Context, Context | None]] = {}
+        self.elements = Elements(inputs, self.rerun, work, spills)
+        self.elements.limit = looks
+        self.ways: dict[int, tuple[Context, list[Context]]] = {}
+        self.asked = 0
+
+    def rerun(self, context: Context, step: Step, k: int) -> Context | None:
+        key = (id(context.env), id(step), k)
+        if key not in self.reruns:
+            self.reruns[key] = (context, rerun_of(context, step, k))
+        return self.reruns[key][1]
+
+    def decide(self, site: Site, seen: Sequence[Seen]) -> Outcome | None:
+        """The violations of an access; None where it cannot be said."""
+        if self.elements.work.left < 0:
+            return None
+        cases: list[Case] = []
+        self.overflows: list[Region] = []
+        try:
+            for one in seen:
+                if not one.inside:
+                    cases += self.violations(site, one)
+                if len(cases) > CASES:
+                    return None
+        except NotAffine:
+            return None
+        except Exception as error:
+            if not is_inconclusive(error):
+                raise
+            return None
+        if not self.elements.spills:
+            # Only asked for a proof: the first region that cannot be ruled out ends it.
+            return Outcome([]) if not any(map(self.possible, cases)) else None
+        return self.condition(cases)
+
+    def violations(self, site: Site, one: Seen) -> Iterable[Case]:
+        found: list[Case] = []
+        for k, column in enumerate(site.columns):
+            if _inside(one.facts[k], column):
+                continue
+            if column.also is not None or column.repeat != 1 or type(column.limit) is not int:
+                raise NotAffine
+            for context in self.variants(one.context):
+                shape = site.eqn.invars[column.operand].aval.shape
+                sizes = shape if column.column is None else shape[:-1]
+                self.elements.kept.append(context)
+                place = [self.elements.position(("i", id(context), id(one.step), d), n) for d, n in enumerate(sizes)]
+                if column.column is not None:
+                    place.append(Linear(column.column))
+                pieces = self.elements.ask(context, one.step.ins[k], tuple(place))
+                pieces = self.elements.held(pieces, site.eqn.invars[column.operand].aval.dtype)
+                self.overflows += self.elements.spilled
+                for path in self.elements.path(context):
+                    for region, value in pieces:
+                        both = path.both(region)
+                        if both is None:
+                            continue
+                        for above, excess in ((False, -value - 1), (True, value - column.limit - 1)):
+                            outside = both.where(excess)
+                            if outside is not None:
+                                found.append(Case(outside, value, column, above))
+                if len(found) > CASES:
+                    raise NotAffine
+        return found
+
+    def variants(self, context: Context) -> list[Context]:
+        """A run and the runs that were not made because an equal one had been, each with its own callers."""
+        known = self.ways.get(id(context))
+        if known is None:
+            found = [context]
+            if context.parent is not None:
+                parents = self.variants(context.parent)
+                callers = [(p, context.step) for p in parents]
+                for parent, step in context.others:
+                    callers += [(p, step) for p in self.variants(parent)]
+                if len(callers) > WAYS:
+                    raise NotAffine
+                if len(callers) > 1 or callers[0][0] is not context.parent:
+                    found = [
+                        dataclasses.replace(context, parent=p, step=s, env=context.env.copy(), others=[])
+                        for p, s in callers
+                    ]
+            known = self.ways[id(context)] = (context, found)
+        return known[1]
+
+    def possible(self, case: Case) -> bool:
+        """Whether a region can have a point; remembers one where it is found."""
+        self.elements.work.left -= 4
+        point = case.region.point()
+        if isinstance(point, dict):
+            case.point = point
+            return True
+        if point is None:
+            return False
+        self.asked += 1
+        if self.asked > ASKED or self.elements.spills:
+            return True
+        from redzone.prove.presburger import sample
+
+        found = sample(case.region)
+        if isinstance(found, dict):
+            case.point = found
+        return found is not None
+
+    # Conditions
+
+    def condition(self, cases: list[Case]) -> Outcome:
+        """What the inputs must keep for every region to be left."""
+        outcome = Outcome([])
+        limits: dict[tuple[int, str], tuple[int, int]] = {}
+        relations: list[Linear] = []
+        chosen: list[Linear] = []
+        lost = False
+        atoms = list(dict.fromkeys(a for c in cases for a in (*c.region.box, *c.index.terms) if a.leaf >= 0))
+        for case in cases:
+            if case.region.where(*chosen) is None or not self.possible(case):
+                continue
+            outcome.cases.append(case)
+            outcome.made = outcome.made or _is_made(case)
+            relation = self.related(case)
+            kept = self.kept_out(case) if relation is None else None
+            if kept is not None:
+                atom, lo, hi = kept
+                group = (atom.leaf, self.where(atom))
+                old = limits.get(group, (-FAR, FAR))
+                limits[group] = (max(old[0], lo), min(old[1], hi))
+                for same in atoms:
+                    if (same.leaf, self.where(same)) == group:
+                        chosen += [Linear(-lo, {same: 1})] if lo > -FAR else []
+                        chosen += [Linear(hi, {same: -1})] if hi < FAR else []
+            elif relation is not None:
+                relations.append(relation)
+                chosen.append(relation)
+            else:
+                lost = True
+        # Where a value wraps on the way, the regions say nothing: the condition must exclude that too.
+        if outcome.cases and not lost and all(region.where(*chosen) is None for region in self.overflows):
+            outcome.needs = self.needs(limits)
+            outcome.relations = self.shown(relations)
+        return outcome
+
+    def kept_out(self, case: Case) -> tuple[Atom, int, int] | None:
+        """A range of one input that keeps out of a region: the input, its least and its greatest value."""
+        # A region that hangs on a value nobody can look into is not the fault of the inputs that lead there.
+        seen_through = not any(a.leaf < 0 and a.name.startswith("v") for a in case.index.terms)
+        for inside_index in (True, False) if seen_through else (True,):
+            for atom, (lo, hi) in case.region.box.items():
+                if atom.leaf < 0 or (atom in case.index.terms) != inside_index:
+                    continue
+                if lo > atom.lo and (hi >= atom.hi or lo > 0):
+                    return atom, -FAR, lo - 1
+                if hi < atom.hi:
+                    return atom, hi + 1, FAR
+        return None
+
+    def related(self, case: Case) -> Linear | None:
+        """At least 0 when several inputs are so related that an index stays inside, the rest at its worst."""
+        excess = case.excess()
+        terms = {a: k for a, k in excess.terms.items() if a.leaf >= 0}
+        if len(terms) < 2:
+            return None
+        const = excess.const + sum(
+            k * (_span_of(case.region, a)[1 if k > 0 else 0]) for a, k in excess.terms.items() if a.leaf < 0
+        )
+        # The sum of the terms is at least -const out there; how far up does the region go?
+        least, most = -const, None
+        above, below = Linear(0, terms).direction(), Linear(0, {a: -k for a, k in terms.items()}).direction()
+        for guard in case.region.guards:
+            direction = guard.direction()
+            if direction == below:
+                most = guard.const if most is None else min(most, guard.const)
+            elif direction == above:
+                least = max(least, -guard.const)
+        if most is None or most > NEAR:
+            return Linear(least - 1, {a: -k for a, k in terms.items()})
+        # A gap in the middle: stay on the side of the plainer numbers.
+        down = least > 0 if case.above else most >= 0
+        return Linear(least - 1, {a: -k for a, k in terms.items()}) if down else Linear(-most - 1, terms)
+
+    def shown(self, relations: list[Linear]) -> tuple[Condition, ...]:
+        """Relations as conditions: bounds on sums of inputs, both sides of one sum together."""
+        sums: dict[Any, tuple[dict[Atom, int], int | None, int | None]] = {}
+        for linear in relations:
+            # linear ≥ 0: the sum of the terms is at least -const; turned round, the negated sum at most const.
+            up = next(iter(linear.terms.values())) > 0
+            terms = linear.terms if up else {a: -k for a, k in linear.terms.items()}
+            key = frozenset((a.number, k) for a, k in terms.items())
+            _, low, high = sums.get(key, (terms, None, None))
+            if up:
+                low = -linear.const if low is None else max(low, -linear.const)
+            else:
+                high = linear.const if high is None else min(high, linear.const)
+            sums[key] = (terms, low, high)
+        found = []
+        for terms, low, high in sums.values():
+            letters: dict[Atom, str] = {}
+            named = tuple((k, self.inputs[a.leaf].name + _element(a, letters), a.leaf) for a, k in terms.items())
+            found.append(Condition(_sum_text(named), named[0][2], low, high, "", named))
+        return tuple(found)
+
+    def where(self, atom: Atom) -> str:
+        """Which elements of its input an atom stands for."""
+        shape = self.inputs[atom.leaf].aval.shape
+        parts = []
+        for n, p in zip(shape, atom.place, strict=True):
+            lo, hi = p.bounds({})
+            parts.append(":" if (lo <= 0 and hi >= n - 1) or len(p.terms) > 1 else _span(p, lo, hi))
+        return f"[{', '.join(parts)}]" if any(p != ":" for p in parts) else ""
+
+    def needs(self, limits: dict[tuple[int, str], tuple[int, int]]) -> dict[int, Need] | None:
+        """The ranges as needs of whole inputs; None where no value satisfies them."""
+        found: dict[int, Need] = {}
+        for (leaf, where), (lo, hi) in limits.items():
+            if lo > hi:
+                return None
+            need = Need(lo, hi) if not where else self.part(leaf, where, lo, hi)
+            if need is None:
+                return None
+            found[leaf] = found[leaf].both(need) if leaf in found else need
+        return None if any(n.empty() for n in found.values()) else found
+
+    def part(self, leaf: int, where: str, lo: int, hi: int) -> Need | None:
+        shape = self.inputs[leaf].aval.shape
+        if any(type(n) is not int for n in shape) or int(np.prod(shape)) > APART:
+            return Need(lo, hi)
+        low, high = np.full(shape, -FAR), np.full(shape, FAR)
+        at = tuple(_as_slice(part.strip()) for part in where[1:-1].split(","))
+        low[at], high[at] = lo, hi
+        return Need(low, high)
+
+    def inputs_at(self, point: dict[Atom, int]) -> dict[int, Any]:
+        """Arrays for the inputs that a point speaks of: its numbers at their places, the plainest elsewhere."""
+        chosen: dict[int, Any] = {}
+        for atom, value in point.items():
+            if atom.leaf < 0:
+                continue
+            source, fact = self.inputs[atom.leaf], self.facts[atom.leaf]
+            if atom.leaf not in chosen:
+                calm = np.clip(0, fact.lo, fact.hi)
+                chosen[atom.leaf] = np.array(np.broadcast_to(calm, source.aval.shape)).astype(source.aval.dtype)
+            at = tuple(p.const + sum(k * point.get(a, max(a.lo, 0)) for a, k in p.terms.items()) for p in atom.place)
+            chosen[atom.leaf][at] = value
+        return chosen
+
+
+def _element(atom: Atom, letters: dict[Atom, str]) -> str:
+    """Which element of its input an atom is, with a letter for each position that varies."""
+    parts = []
+    for p in atom.place:
+        if not p.terms:
+            parts.append(str(p.const))
+        elif len(p.terms) == 1 and next(iter(p.terms.values())) == 1:
+            letter = letters.setdefault(next(iter(p.terms)), "ijklmn"[len(letters) % 6])
+            parts.append(letter if not p.const else f"{letter}{p.const:+d}")
+        else:
+            parts.append(":")
+    return f"[{', '.join(parts)}]" if parts else ""
+
+
+def _span_of(region: Region, atom: Atom) -> tuple[int, int]:
+    return region.box.get(atom) or (atom.lo, atom.hi)
+
+
+def _span(p: Linear, lo: int, hi: int) -> str:
+    if lo == hi:
+        return str(lo)
+    stride = abs(next(iter(p.terms.values())))
+    return f"{lo}:{hi + 1}" + (f":{stride}" if stride > 1 else "")
+
+
+def _as_slice(part: str) -> Any:
+    if ":" not in part:
+        return int(part)
+    return slice(*[int(x) if x else None for x in part.split(":")])
+
+
+def _sum_text(terms: tuple[tuple[int, str, int], ...]) -> str:
+    text = ""
+    for k, name, _ in sorted(terms, key=lambda t: t[0] < 0):
+        size = name if abs(k) == 1 else f"{abs(k)}·{name}"
+        text = (f"-{size}" if k < 0 else size) if not text else f"{text} {'-' if k < 0 else '+'} {size}"
+    return text
+
+
+def _is_made(case: Case) -> bool:
+    """Whether the program's own limits, not an input's range, end the values the index can have out there."""
+    mine = [a for a in case.index.terms if a.leaf >= 0]
+    for atom in mine:
+        up = (case.index.terms[atom] > 0) == case.above
+        lo, hi = _span_of(case.region, atom)
+        # Below zero it is jnp that limits, by counting from the end.
+        if hi < 0 or ((hi >= min(atom.hi, NEAR)) if up else (lo <= max(atom.lo, -NEAR))):
+            return False
+    return True
+
+
+def _inside(fact: Fact, column: Column) -> bool:
+    lo, hi = column_of(fact, column.column)
+    if type(lo) is np.ndarray:
+        return bool(lo.min() >= 0 and type(column.limit) is int and hi.max() <= column.limit)
+    return type(lo) is int and type(hi) is int and type(column.limit) is int and lo >= 0 and hi <= column.limit

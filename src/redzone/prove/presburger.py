@@ -1,0 +1,33 @@
+"""isl's answer to whether a conjunction of linear constraints has an integer point; loaded when first asked."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redzone.domains.affine import Atom, Region
+
+
+def sample(region: Region) -> dict[Atom, int] | bool | None:
+    """Integers satisfying every constraint; None where there are none, False where isl is not installed."""
+    try:
+        import islpy as isl
+    except ImportError:
+        return False
+    atoms = region.atoms()
+    names = [f"x{k}" for k in range(len(atoms))]
+    name_of = dict(zip(atoms, names, strict=True))
+    space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=names)
+    found: Any = isl.BasicSet.universe(space)
+    for atom, name in name_of.items():
+        lo, hi = region.box.get(atom) or (atom.lo, atom.hi)
+        found = found.add_constraint(isl.Constraint.ineq_from_names(space, {1: -lo, name: 1}))
+        found = found.add_constraint(isl.Constraint.ineq_from_names(space, {1: hi, name: -1}))
+    for guard in region.guards:
+        terms: dict[Any, int] = {name_of[a]: k for a, k in guard.terms.items()}
+        found = found.add_constraint(isl.Constraint.ineq_from_names(space, {1: guard.const, **terms}))
+    point = found.sample_point()
+    if point.is_void():
+        return None
+    values = [point.get_coordinate_val(isl.dim_type.set, k).to_python() for k in range(len(atoms))]
+    rest = {a: min(max(0, lo), hi) for a, (lo, hi) in region.box.items()}
+    return rest | dict(zip(atoms, values, strict=True))

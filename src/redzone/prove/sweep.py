@@ -1,0 +1,155 @@
+"""What the inputs must keep for all open accesses at once, found in one sweep backward through the program.
+
+A walk from one access (see `needs`) finds that access's own condition but goes over the equations again for each.
+The sweep meets each equation once, last to first, with everything asked of its results so far. What it proposes
+holds for all accesses together, so it is stronger than each alone would need.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from redzone.domains import Fact, summarised
+from redzone.domains.symbolic import is_inconclusive
+from redzone.engine import Seen
+from redzone.engine.forward import Context
+from redzone.engine.program import SIGNATURE, Step
+from redzone.engine.refine import ALL
+from redzone.prove.conditions import Common, needs_of, rerun_of
+from redzone.prove.needs import FAR, Lost, Need, Walk
+
+#: How often the carries of a loop are asked to keep what the body asks of them.
+AGAIN = 2
+#: How many values are asked for something, at most.
+PUSHES = 3000
+
+
+class Sweep(Walk):
+    """Needs of many slots, pushed back step by step."""
+
+    def __init__(self, common: Common) -> None:
+        super().__init__(self.rerun_, True, common)
+        self.common = common
+        self.asked: dict[int, dict[int, Need]] = {}
+        self.contexts: dict[int, Context] = {}
+        self.pushes = PUSHES
+        self.visited: Counter[int] = Counter()
+
+    def rerun_(self, context: Context, step: Step, k: int) -> Context | None:
+        key = (id(context.env), id(step), k)
+        if key not in self.common.reruns:
+            self.common.runs.append(context.env)
+            self.common.reruns[key] = rerun_of(context, step, k)
+        return self.common.reruns[key]
+
+    def over(self, seen: Sequence[Seen]) -> dict[int, Need]:
+        """Proposed needs of the inputs, by leaf, for every access not inside already."""
+        for one in seen:
+            if not one.inside:
+                for slot, need in needs_of(one):
+                    self.reach(one.context, slot, need, None, -1)
+        while self.contexts and self.pushes > 0:
+            deepest = max(self.contexts.values(), key=_depth)
+            del self.contexts[id(deepest.env)]
+            self.back(deepest)
+        return {leaf: need for leaf, need in self.leaves.items() if not need.empty()}
+
+    def reach(self, context: Context, slot: int, need: Need, stop: Any, at: int) -> None:
+        """Note what is asked of a value; the sweep comes to it."""
+        fact = context.env[slot]
+        if fact is None:
+            return
+        unmet = _unmet(need, fact)
+        if unmet is None:
+            return
+        key = id(context.env)
+        if self.visited[key] > AGAIN:
+            return
+        asked = self.asked.setdefault(key, {})
+        if key not in self.contexts:
+            self.visited[key] += 1
+            self.contexts[key] = context
+        old = asked.get(slot)
+        asked[slot] = unmet if old is None else old.both(unmet)
+
+    def back(self, context: Context) -> None:
+        asked = self.asked[id(context.env)]
+        for step in reversed(context.program.steps):
+            for out in step.outs:
+                if out in asked:
+                    self.push(context, step, out, asked.pop(out))
+        for _, slot in context.program.inputs:
+            if slot in asked:
+                need = asked.pop(slot)
+                self.guarded(lambda slot=slot, need=need: self.enter(context, slot, need))
+
+    def push(self, context: Context, step: Step, slot: int, need: Need) -> None:
+        self.pushes -= 1
+        fact = context.env[slot]
+        if self.pushes < 0 or (fact.step == 0 and not fact.kept):
+            return
+        self.guarded(lambda: self.through(context, step, slot, need, None, -1))
+
+    def guarded(self, action: Any) -> None:
+        """A need that cannot be pushed on is dropped: the forward proof will tell whether it mattered."""
+        try:
+            action()
+        except Lost:
+            pass
+        except Exception as error:
+            if not is_inconclusive(error) and not isinstance(error, TypeError | OverflowError | ValueError):
+                raise
+
+    def select(self, context: Context, step: Step, need: Need, stop: Any, at: int) -> None:
+        """Each case must meet the need as far as it does not where it is taken."""
+        level = ("here",) if step.eqn.invars[0].aval.shape else ALL
+        for k in range(len(step.ins) - 1):
+            inner = self.case(context, step, k, level)
+            if inner is not None:
+                unmet = _unmet(need, inner.env[step.ins[1 + k]])
+                if unmet is not None:
+                    self.reach(context, step.ins[1 + k], unmet, None, -1)
+
+
+def _depth(context: Context) -> int:
+    depth, parent = 0, context.parent
+    while parent is not None:
+        depth, parent = depth + 1, parent.parent
+    return depth
+
+
+def _unmet(need: Need, fact: Fact) -> Need | None:
+    """What of a need a fact does not already say; None where it says it all."""
+    if need.met_by(fact):
+        return None
+    if np.ndim(need.lo) or np.ndim(need.hi) or fact.kept:
+        return need
+    whole = summarised(fact)
+    if type(whole.lo) is not int or type(need.lo) is not int or type(need.hi) is not int:
+        return need
+    return Need(-FAR if whole.lo >= need.lo else need.lo, FAR if whole.hi <= need.hi else need.hi)
+
+
+def relevant(seen: Sequence[Seen], leaves: Sequence[int]) -> set[int]:
+    """Which of these inputs can matter to an access: no other does."""
+    found: set[int] = set()
+    for one in seen:
+        context: Context | None = one.context
+        slots: tuple[int, ...] = one.step.ins
+        while context is not None:
+            masks, wanted = context.program.depends(), 0
+            for slot in slots:
+                wanted |= masks[slot]
+            if context.parent is None:
+                found |= {
+                    leaf for leaf, slot in context.program.inputs if leaf in leaves and wanted >> slot % SIGNATURE & 1
+                }
+            else:
+                assert context.step is not None
+                slots = context.step.ins
+            context = context.parent
+    return found
