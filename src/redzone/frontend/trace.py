@@ -11,8 +11,9 @@ from typing import Any
 import jax
 import numpy as np
 
-from redzone.domains import Fact, constant, dtype_info, settle, summarised, top
+from redzone.domains import Fact
 from redzone.frontend.compat import open_jaxpr
+from redzone.frontend.contract import check_order, check_promise, promised
 from redzone.frontend.failures import explained
 
 
@@ -25,35 +26,31 @@ class Spec:
     """An argument's shape and dtype, and the range its values are promised to keep.
 
     `min` and `max` are inclusive numbers, or arrays broadcastable to the shape; None leaves that side open.
+    `finite=True` promises of floats that none is NaN or infinite; a range alone does not exclude NaN.
     """
 
     shape: tuple[Any, ...]
     dtype: Any
     min: Any = None
     max: Any = None
+    finite: bool = False
 
     def __post_init__(self) -> None:
         given: Any = self.shape
         shape = (given,) if isinstance(given, int) else tuple(given)
         object.__setattr__(self, "shape", shape)
-        info = dtype_info(jax.dtypes.canonicalize_dtype(self.dtype) if not _extended(self.dtype) else self.dtype)
+        dtype = self.dtype if _extended(self.dtype) else jax.dtypes.canonicalize_dtype(self.dtype)
+        shown = self.dtype if _extended(self.dtype) else np.dtype(self.dtype)
+        check_order("Spec", self.min, self.max)
+        check_promise(f"Spec({shown})", dtype, self.min, self.max, self.finite)
         for name in ("min", "max"):
             value = getattr(self, name)
             if value is None:
                 continue
-            if info.kind == "x":
-                raise ValueError(f"Spec({self.dtype}) cannot have a {name}: its values are not ordered numbers")
-            array = np.asarray(value)
-            if info.integral and array.dtype.kind not in "iub":
-                raise ValueError(
-                    f"Spec({np.dtype(self.dtype)}, {name}={value!r}): the bound of an integer must be an integer"
-                )
             try:
-                np.broadcast_shapes(array.shape, tuple(d if isinstance(d, int) else 1 for d in shape))
+                np.broadcast_shapes(np.shape(value), tuple(d if isinstance(d, int) else 1 for d in shape))
             except ValueError:
-                raise ValueError(f"Spec: {name} of shape {array.shape} does not broadcast to {shape}") from None
-        if self.min is not None and self.max is not None and np.any(np.asarray(self.min) > np.asarray(self.max)):
-            raise ValueError(f"Spec: min={self.min} is above max={self.max}; no value satisfies that")
+                raise ValueError(f"Spec: {name} of shape {np.shape(value)} does not broadcast to {shape}") from None
 
 
 def _extended(dtype: Any) -> bool:
@@ -71,23 +68,11 @@ class Input:
     aval: Any
     min: Any = None
     max: Any = None
+    finite: bool = False
 
     def fact(self) -> Fact:
         """What the contract says of the values."""
-        widest = top(getattr(self.aval, "dtype", None))
-        if self.min is None and self.max is None:
-            return widest
-        lo = widest.lo if self.min is None else _bound(_outward(self.min, self.aval.dtype, np.minimum))
-        hi = widest.hi if self.max is None else _bound(_outward(self.max, self.aval.dtype, np.maximum))
-        rank = len(self.aval.shape)
-        lo, hi = _ranked(lo, rank), _ranked(hi, rank)
-        fact = settle(lo, hi, widest.nan) if type(lo) is type(hi) else _mixed(lo, hi, widest.nan)
-        if dtype_info(self.aval.dtype).integral:
-            # A promise beyond what the dtype holds says no more than the dtype does.
-            fact = summarised(fact) if fact.kept and not _within(fact, widest) else fact
-            if not fact.kept:
-                fact = Fact(max(fact.lo, widest.lo), min(fact.hi, widest.hi), fact.step, fact.nan)
-        return fact
+        return promised(self.aval, self.min, self.max, self.finite)
 
     @property
     def open_below(self) -> bool:
@@ -96,40 +81,6 @@ class Input:
     @property
     def open_above(self) -> bool:
         return self.max is None
-
-
-def _within(fact: Fact, widest: Fact) -> bool:
-    return bool(np.min(fact.lo) >= widest.lo and np.max(fact.hi) <= widest.hi)
-
-
-def _outward(value: Any, dtype: Any, pick: Any) -> Any:
-    """A bound that also the nearest number of the dtype keeps: float32(0.7) is a little above 0.7."""
-    if dtype_info(dtype).kind != "f":
-        return value
-    exact = np.asarray(value, np.float64)
-    return pick(exact, exact.astype(dtype).astype(np.float64))
-
-
-def _bound(value: Any) -> Any:
-    array = np.asarray(value)
-    if array.ndim == 0:
-        return array.item()
-    fact = constant(array)
-    return fact.lo if fact.kept else (fact.lo, fact.hi)
-
-
-def _ranked(bound: Any, rank: int) -> Any:
-    if type(bound) is np.ndarray:
-        return bound.reshape((1,) * (rank - bound.ndim) + bound.shape)
-    return bound
-
-
-def _mixed(lo: Any, hi: Any, nan: bool) -> Fact:
-    lowest = lo[0] if type(lo) is tuple else lo
-    highest = hi[1] if type(hi) is tuple else hi
-    if type(lowest) is np.ndarray or type(highest) is np.ndarray:
-        return Fact(np.min(lowest).item(), np.max(highest).item(), 1, nan)
-    return Fact(lowest, highest, 0 if lowest == highest and not nan else 1, nan)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
