@@ -15,7 +15,7 @@ from redzone.engine import Analysis, analyse, idioms
 from redzone.frontend import compat
 from redzone.frontend.location import locate
 from redzone.frontend.trace import Spec as Spec
-from redzone.frontend.trace import Traced, trace
+from redzone.frontend.trace import Traced, takes_dims, trace
 from redzone.prove.decide import Deciding
 from redzone.report import suppress
 from redzone.report.model import Report
@@ -25,10 +25,13 @@ def check(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Report:
     """A verdict for every array access of `fn` called with these arguments.
 
     Arguments are arrays, `jax.ShapeDtypeStruct`, `redzone.Spec`, or pytrees of them; only shapes, dtypes
-    and the ranges of Specs are looked at. Raises `CannotCheck` where JAX cannot trace the function.
+    and the ranges of Specs are looked at; `Annotated[..., redzone.Range(...)]` on parameters and fields adds to them.
+    `dims=("n >= 8",)` constrains the dimensions that Specs name (it goes to the function if that has a parameter of
+    this name). Raises `CannotCheck` where JAX cannot trace the function.
     """
     _first_use()
-    return check_traced(trace(fn, args, kwargs))
+    dims = () if takes_dims(fn) else kwargs.pop("dims", ())
+    return check_traced(trace(fn, args, kwargs, dims=(dims,) if isinstance(dims, str) else dims))
 
 
 @functools.cache
