@@ -78,6 +78,12 @@ def value_made_before(x, i):
     return x[j]  #: safe
 
 
+@case(f32(4), i32(min=0, max=6))
+def beyond_what_can_be_followed(x, i):
+    redzone.assume((i ^ 1) < 4)
+    return x[i]  #: requires
+
+
 @case(f32(4), i32(min=-2, max=6))
 def where(x, i):
     i = redzone.assume(i, where=(i >= 0) & (i < 4))

@@ -51,8 +51,9 @@ def _conclusions(
     program: Program, inputs: Sequence[Fact], run_step: RunStep, trusted: list[Assumption], known: dict[int, Fact]
 ) -> tuple[Refiner, list[Assumption]]:
     env: list[Any] = program.template.copy()
-    # A condition known to be true would hide what it says of its operands from the next round.
-    known = {slot: fact for slot, fact in known.items() if not (fact.step == 0 and fact.lo in (0, 1))}
+    # What plain steps compute is left as it comes out: a result already as narrow as a condition makes it would hide
+    # what the condition says of its operands from the next round.
+    known = {slot: fact for slot, fact in known.items() if not _is_plain(program.defs.get(slot))}
     for (_, slot), fact in zip(program.inputs, inputs, strict=True):
         env[slot] = held(fact, known.get(slot))
     for step in program.supporting():
@@ -68,6 +69,10 @@ def _conclusions(
             refiner.known = before
             broken.append(one)
     return refiner, broken
+
+
+def _is_plain(step: Step | None) -> bool:
+    return step is not None and step.kind == SIMPLE
 
 
 def hold(env: list[Any], step: Step, known: dict[int, Fact]) -> None:
