@@ -228,8 +228,12 @@ def test_a_range_that_cannot_be_read_is_not_left_out():
     def f(x, i: Annotated[jax.Array, redzone.Range(0, limit)]):
         return x[i]
 
-    with pytest.raises(redzone.CannotCheck, match=r"promises a range but cannot be evaluated \(name 'limit'"):
-        redzone.check(f, X, I)
+    class Local(NamedTuple):
+        i: Annotated[jax.Array, redzone.Range(0, limit)]
+
+    for fn, argument in ((f, I), (lambda x, one: x[one.i], Local(I))):
+        with pytest.raises(redzone.CannotCheck, match=r"promises a range but cannot be evaluated \(name 'limit'"):
+            redzone.check(fn, X, argument)
     assert limit
 
 

@@ -34,6 +34,8 @@ def hints_of(target: Any) -> dict[str, Any]:
 
 
 def _evaluated(hint: Any, owner: Any) -> Any:
+    if isinstance(hint, typing.ForwardRef):
+        hint = hint.__forward_arg__
     if not isinstance(hint, str):
         return hint
     names = dict(getattr(inspect.getmodule(owner), "__dict__", {}))
