@@ -199,6 +199,23 @@ def test_a_promise_in_a_branch_under_vmap_is_not_used_and_told():
     assert "vmap runs this branch for every lane" in report.notes[0]
 
 
+def test_a_promise_in_a_loop_of_a_branch_under_vmap_is_not_used():
+    def f(x, i):
+        def summed():
+            def body(total, k):
+                j = redzone.assume(i + k, min=0, max=9)
+                return total + x[j], None
+
+            return lax.scan(body, 0.0, jnp.arange(2))[0]
+
+        return lax.cond(i < 8, summed, lambda: 0.0)
+
+    assert redzone.check(f, F, N).accesses[0].verdict == "safe"
+    report = redzone.check(jax.vmap(f, (None, 0)), F, redzone.Spec((3,), "int32"))
+    assert report.accesses[0].verdict != "safe"
+    assert "vmap runs this branch for every lane" in report.notes[0]
+
+
 def test_a_witness_keeps_every_promise():
     def f(x, i, j):
         redzone.assume(i + j == 12)

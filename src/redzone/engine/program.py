@@ -103,6 +103,18 @@ class Program:
         """The slots of conditions that hold in every run: every element of each is true."""
         return [] if self.lanes else [a.slot for a in self.assumptions if a.is_condition]
 
+    def all_assumptions(self) -> list[Assumption]:
+        """Those of this program and of all that it runs."""
+        return [*self.assumptions, *(one for s in self.steps for body in s.bodies for one in body.all_assumptions())]
+
+    def forget(self, equations: dict[int, Any]) -> None:
+        """Leave out the assumptions of these equations, by identity, here and in all that this program runs."""
+        self.assumptions = [one for one in self.assumptions if id(one.eqn) not in equations]
+        self._supporting = None
+        for step in self.steps:
+            for body in step.bodies:
+                body.forget(equations)
+
     def supporting(self) -> list[Step]:
         """The steps that the assumptions are made from, in order."""
         if self._supporting is None:

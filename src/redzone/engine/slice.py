@@ -201,6 +201,8 @@ class Slicer:
         self.unmodelled: Counter[str] = Counter()
         self.lanes = False
         """Whether what is built runs for lanes of a batched while that are done too."""
+        self.batched = False
+        """Whether any assumption went through vmap."""
         self.doubted: dict[int, Any] = {}
         """By identity: the equations of assumptions that cannot be used."""
         self.constants: dict[int, tuple[Any, Fact]] = {}
@@ -258,18 +260,25 @@ class _Build:
             for out in step.outs:
                 if out >= 0:
                     program.defs[out] = step
-        if program.assumptions:
-            program.lanes = self.slicer.lanes
+        program.assumptions.reverse()
+        program.lanes = self.slicer.lanes
+        if self.slicer.batched:
             self.doubt()
         return program
 
     def doubt(self) -> None:
-        """Leave out the assumptions made in branches that vmap turned into selects."""
+        """Leave out the assumptions made in branches that vmap turned into selects, and in loops and calls there."""
         program, doubted = self.program, self.slicer.doubted
         for one in program.assumptions:
             if one.eqn.params["batched"] and is_thrown_away(program, one.slot):
                 doubted[id(one.eqn)] = one.eqn
-        program.assumptions = [one for one in reversed(program.assumptions) if id(one.eqn) not in doubted]
+        program.assumptions = [one for one in program.assumptions if id(one.eqn) not in doubted]
+        for step in program.steps:
+            inside = [one for body in step.bodies for one in body.all_assumptions() if one.eqn.params["batched"]]
+            if inside and any(is_thrown_away(program, slot) for slot in step.reads()):
+                doubted.update({id(one.eqn): one.eqn for one in inside})
+                for body in step.bodies:
+                    body.forget(doubted)
 
     # Slots
 
@@ -401,6 +410,7 @@ class _Build:
         if out >= 0:
             self.emit(SIMPLE, eqn, (self.slot(frame, value),), (out,)).rule = SAME
         params, assumptions = eqn.params, self.program.assumptions
+        self.slicer.batched = self.slicer.batched or params["batched"]
         for condition in conditions:
             if _has_elements(condition.aval):
                 assumptions.append(Assumption(self.slot(frame, condition), TRUE, eqn, True))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any
 
 import ml_dtypes
@@ -180,8 +179,3 @@ def first_outside(values: Any, low: Any, high: Any, finite: bool) -> str:
             value = array[at].item() if np.shape(broken) == array.shape else "a value"
             return f"{value}{place}, which is {how}"
     return ""
-
-
-def is_finite_bound(value: Any) -> bool:
-    """Whether a bound closes its side."""
-    return value is not None and not (isinstance(value, float) and math.isinf(value))
