@@ -53,7 +53,7 @@ class Session:
         offset = len(self.lines)
         self.lines += body.splitlines(keepends=True)
         linecache.cache["example.py"] = (1, None, self.lines, "example.py")
-        code = compile("\n" * offset + body, "example.py", "exec")
+        code = compile("\n" * offset + body, "example.py", "exec", dont_inherit=True)
         with contextlib.redirect_stdout(io.StringIO()) as printed:
             exec(code, self.names)
         return printed.getvalue()

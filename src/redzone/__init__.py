@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from redzone.api import check as check
+    from redzone.frontend.assume import assume as assume
+    from redzone.frontend.contract import Range as Range
     from redzone.frontend.example import example as example
     from redzone.frontend.trace import CannotCheck as CannotCheck
     from redzone.frontend.trace import Spec as Spec
@@ -26,9 +28,11 @@ __version__ = "0.1.0"
 # Loaded when first asked for, so that `import redzone` costs next to nothing in a program that only
 # carries `@redzone.example` decorations.
 _HOME = {
+    "assume": "redzone.frontend.assume",
     "check": "redzone.api",
     "example": "redzone.frontend.example",
     "CannotCheck": "redzone.frontend.trace",
+    "Range": "redzone.frontend.contract",
     "Spec": "redzone.frontend.trace",
     "Access": "redzone.report.model",
     "Condition": "redzone.report.model",
@@ -45,11 +49,13 @@ __all__ = [
     "Condition",
     "Location",
     "Pattern",
+    "Range",
     "Report",
     "Spec",
     "Verdict",
     "Witness",
     "__version__",
+    "assume",
     "check",
     "example",
 ]

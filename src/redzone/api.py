@@ -9,11 +9,13 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from redzone.domains.symbolic import sizes
-from redzone.engine import analyse, idioms
+from redzone.domains import Fact, summarised
+from redzone.domains.symbolic import at_most, sizes
+from redzone.engine import Analysis, analyse, idioms
 from redzone.frontend import compat
+from redzone.frontend.location import locate
 from redzone.frontend.trace import Spec as Spec
-from redzone.frontend.trace import Traced, trace
+from redzone.frontend.trace import Traced, takes_dims, trace
 from redzone.prove.decide import Deciding
 from redzone.report import suppress
 from redzone.report.model import Report
@@ -23,10 +25,13 @@ def check(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Report:
     """A verdict for every array access of `fn` called with these arguments.
 
     Arguments are arrays, `jax.ShapeDtypeStruct`, `redzone.Spec`, or pytrees of them; only shapes, dtypes
-    and the ranges of Specs are looked at. Raises `CannotCheck` where JAX cannot trace the function.
+    and the ranges of Specs are looked at; `Annotated[..., redzone.Range(...)]` on parameters and fields adds to them.
+    `dims=("n >= 8",)` constrains the dimensions that Specs name (it goes to the function if that has a parameter of
+    this name). Raises `CannotCheck` where JAX cannot trace the function.
     """
     _first_use()
-    return check_traced(trace(fn, args, kwargs))
+    dims = () if takes_dims(fn) else kwargs.pop("dims", ())
+    return check_traced(trace(fn, args, kwargs, dims=(dims,) if isinstance(dims, str) else dims))
 
 
 @functools.cache
@@ -55,10 +60,33 @@ def _symbolic_sizes(traced: Traced) -> list[Any]:
     return list(found.values())
 
 
+def _with_assumptions(traced: Traced, facts: list[Fact], analysis: Analysis) -> tuple[list[Fact], Traced]:
+    """The contract of the inputs with what the function itself assumes of them."""
+    inputs = list(traced.inputs)
+    for i, (given, known) in enumerate(zip(facts, analysis.inputs, strict=True)):
+        if known is not given:
+            low, high = summarised(known).lo, summarised(known).hi
+            widest = summarised(given)
+            low = inputs[i].min if at_most(low, widest.lo) else low
+            high = inputs[i].max if at_most(widest.hi, high) else high
+            inputs[i] = dataclasses.replace(inputs[i], min=low, max=high)
+    return analysis.inputs, dataclasses.replace(traced, inputs=tuple(inputs))
+
+
+def _notes(analysis: Analysis) -> tuple[str, ...]:
+    broken = [f"{locate((eqn,))}: this assumption can never hold, so it is not used" for eqn in analysis.broken]
+    doubted = [
+        f"{locate((eqn,))}: vmap runs this branch for every lane, so the assumption in it is not used"
+        for eqn in analysis.doubted
+    ]
+    return tuple(dict.fromkeys(broken + doubted))
+
+
 def _check_traced(traced: Traced) -> Report:
     started = time.perf_counter()
     facts = [source.fact() for source in traced.inputs]
     analysis = analyse(traced.jaxpr, facts)
+    facts, traced = _with_assumptions(traced, facts, analysis)
     deciding = Deciding(traced, analysis, facts)
     accesses = deciding.accesses()
     timings = {"trace": traced.seconds, **analysis.timings, **deciding.timings}
@@ -71,5 +99,6 @@ def _check_traced(traced: Traced) -> Report:
         timings=timings,
         unmodelled=dict(analysis.unmodelled),
         equations=analysis.inventory.equations,
+        notes=_notes(analysis),
     )
     return dataclasses.replace(report, suppressions=suppress.apply(accesses, traced.function))

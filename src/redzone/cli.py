@@ -39,6 +39,7 @@ def rules() -> None:
 @main.command()
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option("--arg", "arg_texts", multiple=True, metavar="SPEC", help="An argument: 'i32[10] min=0 max=9'.")
+@click.option("--dim", "dims", multiple=True, metavar="CONSTRAINT", help="On named dimensions: 'n >= 8'.")
 @click.option("--format", "output", type=click.Choice(FORMATS), help="How to show the result.")
 @click.option("--strict/--no-strict", default=None, help="Conditions on inputs count as findings too.")
 @click.option("--exit-zero", is_flag=True, default=None, help="Exit with 0 even when there are findings.")
@@ -47,6 +48,7 @@ def rules() -> None:
 def check(
     targets: tuple[str, ...],
     arg_texts: tuple[str, ...],
+    dims: tuple[str, ...],
     output: str | None,
     strict: bool | None,
     exit_zero: bool | None,
@@ -72,7 +74,7 @@ def check(
         sys.exit(COULD_NOT_CHECK)
     config = replace(config, **{key: value for key, value in given.items() if value is not None})
     outcome = Outcome(config)
-    for item in _prepared(targets, arg_texts, config):
+    for item in _prepared(targets, arg_texts, dims, config):
         _check_one(item, outcome)
     outcome.finish()
     sys.exit(outcome.exit_code())
@@ -163,15 +165,18 @@ class Outcome:
         return FINDINGS if found and not self.config.exit_zero else CLEAN
 
 
-def _prepared(texts: tuple[str, ...], arg_texts: tuple[str, ...], config: Config) -> Iterator[Target | Failed]:
+def _prepared(
+    texts: tuple[str, ...], arg_texts: tuple[str, ...], dims: tuple[str, ...], config: Config
+) -> Iterator[Target | Failed]:
     from redzone.frontend.targets import Failed, targets_in
 
-    if arg_texts and len(texts) > 1:
-        yield Failed(" ".join(texts), "--arg belongs to one function: give a single target with it")
+    if (arg_texts or dims) and len(texts) > 1:
+        option = "--arg" if arg_texts else "--dim"
+        yield Failed(" ".join(texts), f"{option} belongs to one function: give a single target with it")
         return
     seen: set[str] = set()
     for text in texts:
-        for item in targets_in(text, arg_texts, config.exclude):
+        for item in targets_in(text, arg_texts, config.exclude, dims):
             if item.name not in seen:  # a folder and a file in it may both be named
                 seen.add(item.name)
                 yield item

@@ -43,6 +43,14 @@ def test_ranges() -> None:
     assert (spec.min, spec.max) == (None, -0.5)
 
 
+def test_finite() -> None:
+    for text in ("f32[10] finite min=0", "f32[10] min=0 finite"):
+        _, spec = spec_from_text(text, export.SymbolicScope())
+        assert (spec.min, spec.max, spec.finite) == (0, None, True)
+    with pytest.raises(redzone.CannotCheck, match=r"--arg 'i32\[3\] finite': .* integers are always finite"):
+        spec_from_text("i32[3] finite", export.SymbolicScope())
+
+
 def test_equal_names_are_equal_sizes() -> None:
     call = example_from_texts(["f32[n,128]", "i32[n+1]"])
     x, i = call.args

@@ -114,6 +114,9 @@ def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Any, o
 
 
 def _run(interpreter: Interpreter, args: Sequence[Any], watch: Watch, counts: Any) -> Watch | None:
+    if interpreter.breaks_a_promise(args):
+        counts["broken promises"] += 1
+        return None
     try:
         interpreter.run(args, watch)
     except TooLong:
@@ -149,6 +152,9 @@ def _unsafe(program: Program, interpreter: Interpreter, access: Any, accesses: A
         if value.shape != argument.shape or not within(argument, value):
             detail = f"{value} is not in {argument}\n  {access.eqn}"
             raise Contradiction(Failure("witness breaks the contract", access.primitive, detail, access.eqn))
+    if interpreter.breaks_a_promise(args):
+        detail = f"{args} break an assumption\n  {access.eqn}"
+        raise Contradiction(Failure("witness breaks the contract", access.primitive, detail, access.eqn))
     watch = _run(interpreter, args, Watch(None, accesses), outcome.counts)
     if watch is not None and id(access.eqn) not in watch.left:
         raise Contradiction(

@@ -6,6 +6,7 @@ interpreted here so that no equation of a nested jaxpr goes unseen.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
@@ -29,6 +30,10 @@ class TooLong(Exception):
 
 class CannotRun(Exception):
     """JAX itself cannot evaluate an equation."""
+
+
+class BrokenPromise(CannotRun):
+    """The input breaks a `redzone.assume`: nothing is claimed about this run."""
 
 
 class Observer(Protocol):
@@ -118,6 +123,7 @@ class Interpreter:
         self.limit = limit
         self._plans: dict[int, _Plan] = {}
         self._observer: Observer = Silent()
+        self._assumes: bool | None = None
         self._left = 0
 
     def run(self, args: Sequence[Any], observer: Observer) -> list[Any]:
@@ -128,6 +134,19 @@ class Interpreter:
         values = [as_value(a, v.aval) for a, v in zip(args, opened.invars, strict=True)]
         with np.errstate(all="ignore"):
             return self._jaxpr(self.closed, values)
+
+    def breaks_a_promise(self, args: Sequence[Any]) -> bool:
+        """Whether nothing is claimed about a run on these inputs."""
+        if self._assumes is None:
+            self._assumes = _has_assumptions(self.closed)
+        try:
+            if self._assumes:
+                self.run(args, Silent())
+        except BrokenPromise:
+            return True
+        except (TooLong, CannotRun):
+            pass
+        return False
 
     def _jaxpr(self, jaxpr: Any, args: Sequence[Any]) -> list[Any]:
         plan = self._plans.get(id(jaxpr))
@@ -211,6 +230,13 @@ class Interpreter:
         return [*carry, *ys]
 
 
+def _has_assumptions(jaxpr: Any) -> bool:
+    return any(
+        eqn.primitive.name == "assume" or any(_has_assumptions(j) for j in compat.inner_jaxprs(eqn.params))
+        for eqn in compat.open_jaxpr(jaxpr)[0].eqns
+    )
+
+
 def _where_going(go: Any, new: Any, old: Any) -> Any:
     """A batched test: the loop runs while any lane goes on, and the finished ones keep their values."""
     if go.ndim == 0:
@@ -246,6 +272,8 @@ def _evaluation(eqn: Any) -> Evaluation | None:
     name = eqn.primitive.name
     if name in _CONTROL or name in _CALLS or name in REF_ACCESSES or is_access(name):
         return None
+    if name == "assume":
+        return _assumed
     rule = ELEMENTWISE.get(name) or MOVEMENT.get(name)
     if rule is None or not all(is_plain(v.aval) for v in (*eqn.invars, *eqn.outvars)):
         return by_jax
@@ -261,6 +289,15 @@ def _evaluation(eqn: Any) -> Evaluation | None:
         return [np.asarray(o, d) for o, d in zip(out, dtypes, strict=True)]
 
     return by_numpy
+
+
+def _assumed(eqn: Any, invals: list[Any]) -> list[Any]:
+    value, *conditions = invals
+    low, high = (math.inf * s if b is None else b for s, b in ((-1, eqn.params["min"]), (1, eqn.params["max"])))
+    outside = (value < low) | (value > high) | (eqn.params["finite"] and ~np.isfinite(value))
+    if np.any(outside) or not all(np.all(c) for c in conditions):
+        raise BrokenPromise(eqn.primitive.name)
+    return [value]
 
 
 def evaluate(eqn: Any, invals: list[Any]) -> list[Any]:

@@ -183,6 +183,13 @@ def _harmless_witness(right: Any) -> Any:
     return wrong
 
 
+def _the_promise_alone(right: Any) -> Any:
+    def wrong(computed: Fact, known: Fact | None) -> Fact:
+        return computed if known is None else Fact(known.lo, known.lo, 0)
+
+    return wrong
+
+
 LOOPS, REFINE, FORWARD = "engine.loops", "engine.refine", "engine.forward"
 
 ENGINE_MUTANTS = [
@@ -233,5 +240,7 @@ ENGINE_MUTANTS = [
     EngineMutant("one column for all", "access.site:column_of", _first_column_only),
     EngineMutant("conditions are believed", "prove.decide:proves", _everything_proved),
     EngineMutant("conditions one too wide", "prove.decide:as_conditions", _wider_conditions),
+    EngineMutant("witnesses may break promises", "prove.replay:Replay.keep", _constant(None)),
+    EngineMutant("a promise is its lower end", "engine.assumptions:held", _the_promise_alone),
     EngineMutant("a witness that is none", "prove.decide:find_witness", _harmless_witness),
 ]

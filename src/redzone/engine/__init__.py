@@ -39,6 +39,12 @@ class Analysis:
     unmodelled: Counter[str]
     timings: dict[str, float]
     visits: int
+    inputs: list[Fact]
+    """One fact per input: what was given, and what assumptions add to it."""
+    broken: list[Any]
+    """The equations of assumptions that cannot hold."""
+    doubted: list[Any]
+    """The equations of assumptions that could not be used."""
 
 
 def inventory_of(closed: Any) -> Inventory:
@@ -75,7 +81,26 @@ def analyse(closed: Any, in_facts: Sequence[Fact], *, everything: bool = False, 
     runner, seen = run_forward(program, in_facts, slicer.unmodelled, strict)
     done = time.perf_counter()
     timings = {"walk": walked - started, "slice": sliced - walked, "facts": done - sliced}
-    return Analysis(inventory, program, seen, runner.facts, slicer.unmodelled, timings, runner.visits)
+    return Analysis(
+        inventory,
+        program,
+        seen,
+        runner.facts,
+        slicer.unmodelled,
+        timings,
+        runner.visits,
+        inputs=_narrowed(program, in_facts, runner.env),
+        broken=list(runner.broken.values()),
+        doubted=list(slicer.doubted.values()),
+    )
+
+
+def _narrowed(program: Program, in_facts: Sequence[Fact], env: list[Any]) -> list[Fact]:
+    result = list(in_facts)
+    if program.assumptions:
+        for position, slot in program.inputs:
+            result[position] = env[slot]
+    return result
 
 
 def run_forward(
@@ -89,5 +114,5 @@ def run_forward(
         seen.setdefault(id(site.eqn), []).append(Seen(facts, step, context, inside))
 
     runner = Runner(observe, failures, strict)
-    runner.run(program, [in_facts[i] for i, _ in program.inputs], True)
+    runner.env = runner.run(program, [in_facts[i] for i, _ in program.inputs], True)
     return runner, seen

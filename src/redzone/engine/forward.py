@@ -13,6 +13,7 @@ from redzone.access.site import Site, column_fact
 from redzone.domains import Fact, dtype_info, join, settle, summarised
 from redzone.domains.fact import is_small
 from redzone.domains.symbolic import is_inconclusive
+from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
@@ -62,6 +63,10 @@ class Runner:
         """The recorded run that ended last."""
         self.masked: list[Context] = []
         """The runs in which the results of some accesses go through selects that were asked about."""
+        self.env: list[Any] = []
+        """The environment of the whole program's run."""
+        self.broken: dict[int, Any] = {}
+        """By identity: the equations of assumptions that cannot hold where they are reached."""
 
     def run(
         self,
@@ -75,13 +80,18 @@ class Runner:
         tested: list[Any] | None = None,
     ) -> list[Any]:
         """The environment after running a program on facts for its inputs."""
+        lanes = lanes or (parent is not None and parent.lanes)
+        if program.assumptions and (lanes or not program.lanes):
+            promised = Context(program, [], parent, via, branch, lanes)
+            if tested is not None and via is not None:
+                promised.tested = Context(via.bodies[1], tested, parent, via, -1)
+            return self.run_assuming(program, inputs, promised, record)
         last = program.last
         env = program.template.copy() if last is None else last.copy()
         for (_, slot), fact in zip(program.inputs, inputs, strict=True):
             env[slot] = fact
         context = None
         if record:
-            lanes = lanes or (parent is not None and parent.lanes)
             context = Context(program, env, parent, via, branch, lanes)
             if tested is not None and via is not None:
                 context.tested = Context(via.bodies[1], tested, parent, via, -1)
@@ -91,12 +101,30 @@ class Runner:
             self.changed_steps(program, env, last, context)
         program.last = env
         if context is not None:
-            self.latest = context
-            if program.watched:
-                self.watch(program, env)
-            if program.masks:
-                self.masked.append(context)
+            self.recorded(context)
         return env
+
+    def run_assuming(self, program: Program, inputs: list[Fact], context: Context, record: bool) -> list[Any]:
+        """Run a program with what its assumptions say; nothing of an earlier run is used, whose values say more."""
+        known, broken = learnt(program, inputs, self.step)
+        env = context.env = program.template.copy()
+        for (_, slot), fact in zip(program.inputs, inputs, strict=True):
+            env[slot] = held(fact, known.get(slot))
+        self.visits += len(program.steps) + len(program.supporting())
+        for step in program.steps:
+            self.step(program, env, step, context if record else None)
+            hold(env, step, known)
+        if record:
+            self.broken.update({id(one.eqn): one.eqn for one in broken})
+            self.recorded(context)
+        return env
+
+    def recorded(self, context: Context) -> None:
+        self.latest = context
+        if context.program.watched:
+            self.watch(context.program, context.env)
+        if context.program.masks:
+            self.masked.append(context)
 
     def steps(self, program: Program, env: list[Any], context: Context | None) -> None:
         """Run every step."""

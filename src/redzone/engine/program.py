@@ -7,7 +7,7 @@ condition in one function refines a value in another. Loops and branches keep pr
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 from redzone.access.site import Site
 from redzone.domains import Fact
@@ -36,6 +36,19 @@ class Step:
         self.volatile = False
         """Whether its result hangs on more than its operands."""
 
+    def reads(self) -> tuple[int, ...]:
+        """The slots that its results are made from."""
+        return (*self.ins, *self.extra.inits) if self.kind in (SCAN, WHILE) else self.ins
+
+
+class Assumption(NamedTuple):
+    """What `redzone.assume` promises of a slot, and the equation that says so."""
+
+    slot: int
+    fact: Fact
+    eqn: Any
+    is_condition: bool
+
 
 class Program:
     """Steps in execution order over a flat list of slots."""
@@ -43,9 +56,12 @@ class Program:
     __slots__ = (
         "_deps",
         "_masks",
+        "_supporting",
+        "assumptions",
         "defs",
         "inputs",
         "jaxpr",
+        "lanes",
         "last",
         "masks",
         "memo",
@@ -76,8 +92,42 @@ class Program:
         self.special: dict[Step, Any] | None = None
         """Steps computed in a better way than their rule, while something about the inputs is known."""
         self.watched: list[tuple[Any, list[int]]] = []
+        self.assumptions: list[Assumption] = []
+        """Promises that hold in every run of this program that counts."""
+        self.lanes = False
+        """Whether this is run for lanes of a batched while that are done too, to which no promise applies."""
         self._masks: list[int] | None = None
         self._deps: list[int] | None = None
+        self._supporting: list[Step] | None = None
+
+    @property
+    def assumed(self) -> list[int]:
+        """The slots of conditions that hold in every run: every element of each is true."""
+        return [] if self.lanes else [a.slot for a in self.assumptions if a.is_condition]
+
+    def all_assumptions(self) -> list[Assumption]:
+        """Those of this program and of all that it runs."""
+        return [*self.assumptions, *(one for s in self.steps for body in s.bodies for one in body.all_assumptions())]
+
+    def forget(self, equations: dict[int, Any]) -> None:
+        """Leave out the assumptions of these equations, by identity, here and in all that this program runs."""
+        self.assumptions = [one for one in self.assumptions if id(one.eqn) not in equations]
+        self._supporting = None
+        for step in self.steps:
+            for body in step.bodies:
+                body.forget(equations)
+
+    def supporting(self) -> list[Step]:
+        """The steps that the assumptions are made from, in order."""
+        if self._supporting is None:
+            wanted = {a.slot for a in self.assumptions}
+            found = []
+            for step in reversed(self.steps):
+                if not wanted.isdisjoint(step.outs):
+                    found.append(step)
+                    wanted.update(step.reads())
+            self._supporting = found[::-1]
+        return self._supporting
 
     def behind(self) -> list[int]:
         """By slot, which values it is made from by plain steps, itself included: a set of bits.

@@ -14,11 +14,16 @@ import numpy as np
 from redzone.access.site import Site
 from redzone.access.xla import ACCESSES
 from redzone.domains import Fact, constant, dtype_info, scalar, top
+from redzone.domains.fact import TRUE
+from redzone.domains.symbolic import at_most
+from redzone.engine.assumptions import is_thrown_away
 from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
 from redzone.engine.literals import FOLDED, fold, known_index
-from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, LoopShape, Program, Step
+from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Assumption, LoopShape, Program, Step
+from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives, scan_counts
+from redzone.frontend.contract import promised
 from redzone.rules import RULES, Rule
 from redzone.rules.table import SAME, SUMMARY, anything
 
@@ -56,7 +61,7 @@ WHILE_P = primitives()["while_p"]
 SHARD_MAP_P = primitives().get("shard_map_p")
 AXIS_INDEX_P = primitives().get("axis_index_p")
 HIGH_P = primitives().get("call_hi_primitive_p")
-_SPECIAL = {**dict.fromkeys(ACCESSES, 1), **dict.fromkeys(CALLS, 2), COND_P: 3, SCAN_P: 4, WHILE_P: 5}
+_SPECIAL = {**dict.fromkeys(ACCESSES, 1), **dict.fromkeys(CALLS, 2), COND_P: 3, SCAN_P: 4, WHILE_P: 5, assume_p: 9}
 if HIGH_P is not None:
     _SPECIAL[HIGH_P] = 7
 RUN_STATE_P = primitives().get("run_state_p")
@@ -133,6 +138,9 @@ class Inventory:
                 if id(eqn) not in self.settled:
                     touches = True
                 continue
+            if special == 9:
+                touches = True
+                continue
             if special is None and not _has_jaxpr(eqn.params):
                 continue
             expanded = expansion(eqn) if special == 7 else None
@@ -149,6 +157,11 @@ class Inventory:
 
 def _has_jaxpr(params: dict[str, Any]) -> bool:
     return any(hasattr(v, "eqns") or hasattr(v, "jaxpr") or type(v) in (tuple, list) for v in params.values())
+
+
+def _has_elements(aval: Any) -> bool:
+    """Whether an array has elements at every size: what holds for all elements of an empty one says nothing."""
+    return all(bool(at_most(1, n)) for n in aval.shape)
 
 
 class Frame:
@@ -186,11 +199,17 @@ class Slicer:
         self.built: dict[Any, Program] = {}
         self.axes: dict[Any, Any] = {}
         self.unmodelled: Counter[str] = Counter()
+        self.lanes = False
+        """Whether what is built runs for lanes of a batched while that are done too."""
+        self.batched = False
+        """Whether any assumption went through vmap."""
+        self.doubted: dict[int, Any] = {}
+        """By identity: the equations of assumptions that cannot be used."""
         self.constants: dict[int, tuple[Any, Fact]] = {}
 
     def program(self, jaxpr: Any, consts: tuple[Any, ...], wanted: tuple[int, ...]) -> Program:
         """The program that decides a jaxpr's accesses and the wanted results."""
-        key = (id(jaxpr), wanted, tuple(sorted(self.axes.items(), key=str)), tuple(map(id, consts)))
+        key = (id(jaxpr), wanted, tuple(sorted(self.axes.items(), key=str)), tuple(map(id, consts)), self.lanes)
         found = self.built.get(key)
         if found is None:
             found = self.built[key] = _Build(self, jaxpr, consts).slice(wanted)
@@ -241,7 +260,25 @@ class _Build:
             for out in step.outs:
                 if out >= 0:
                     program.defs[out] = step
+        program.assumptions.reverse()
+        program.lanes = self.slicer.lanes
+        if self.slicer.batched:
+            self.doubt()
         return program
+
+    def doubt(self) -> None:
+        """Leave out the assumptions made in branches that vmap turned into selects, and in loops and calls there."""
+        program, doubted = self.program, self.slicer.doubted
+        for one in program.assumptions:
+            if one.eqn.params["batched"] and is_thrown_away(program, one.slot):
+                doubted[id(one.eqn)] = one.eqn
+        program.assumptions = [one for one in program.assumptions if id(one.eqn) not in doubted]
+        for step in program.steps:
+            inside = [one for body in step.bodies for one in body.all_assumptions() if one.eqn.params["batched"]]
+            if inside and any(is_thrown_away(program, slot) for slot in step.reads()):
+                doubted.update({id(one.eqn): one.eqn for one in inside})
+                for body in step.bodies:
+                    body.forget(doubted)
 
     # Slots
 
@@ -327,6 +364,8 @@ class _Build:
                 self.high(eqn, frame)
             elif special == 8:
                 self.run_state(eqn, frame)
+            elif special == 9:
+                self.assumption(eqn, frame)
             else:
                 self.loop(eqn, frame)
 
@@ -363,6 +402,21 @@ class _Build:
         else:
             ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
         self.emit(SIMPLE, eqn, ins, outs).rule = rule
+
+    def assumption(self, eqn: Any, frame: Frame) -> None:
+        """A promise: its result is its operand, and what it says is asked for whether or not anybody reads that."""
+        value, *conditions = eqn.invars
+        out = frame.slots.get(eqn.outvars[0], -1)
+        if out >= 0:
+            self.emit(SIMPLE, eqn, (self.slot(frame, value),), (out,)).rule = SAME
+        params, assumptions = eqn.params, self.program.assumptions
+        self.slicer.batched = self.slicer.batched or params["batched"]
+        for condition in conditions:
+            if _has_elements(condition.aval):
+                assumptions.append(Assumption(self.slot(frame, condition), TRUE, eqn, True))
+        if params["min"] is not None or params["max"] is not None or params["finite"]:
+            fact = promised(value.aval, params["min"], params["max"], params["finite"])
+            assumptions.append(Assumption(self.slot(frame, value), fact, eqn, False))
 
     def given(self, frame: Frame, atom: Any) -> int:
         """An integer is asked for; a float only where it is already part of the program."""
@@ -592,6 +646,7 @@ class _Build:
         touches = self.slicer.inventory.touches
         if not asked and not touches[id(inner)] and not touches[id(test)] and not self.slicer.everything:
             return
+        outer, self.slicer.lanes = self.slicer.lanes, self.slicer.lanes or bool(test.outvars[0].aval.shape)
         condition = self.slicer.program(test, test_consts, (0,))
         wanted = set(asked) | {i - nt for i, _ in condition.inputs if i >= nt}
         while True:
@@ -600,6 +655,7 @@ class _Build:
             if not more:
                 break
             wanted |= more
+        self.slicer.lanes = outer
         ins = [self.slot(frame, eqn.invars[nt + i]) for i, _ in body.inputs]
         ins += [self.slot(frame, eqn.invars[i if i < nt else i + nb]) for i, _ in condition.inputs]
         step = self.emit(WHILE, eqn, ins, [frame.slots.get(v, -1) for v in eqn.outvars])

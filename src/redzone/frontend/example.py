@@ -22,7 +22,8 @@ def example(*args: Any, **kwargs: Any) -> Callable[[_F], _F]:
     """Say with what shapes `redzone check FILE` should check the function below; it is returned unchanged.
 
     The arguments are those of `redzone.check`: arrays, `jax.ShapeDtypeStruct`, `redzone.Spec`, and
-    pytrees of them. Stack several to have several calls checked, in the order they are read.
+    pytrees of them, and `dims=` for constraints on named dimensions; with nothing else, the shapes are those of
+    the function's jaxtyping annotations. Stack several to have several calls checked, in the order they are read.
     """
     if len(args) == 1 and not kwargs and _is_plain_function(args[0]):
         raise TypeError(

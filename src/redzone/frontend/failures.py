@@ -9,6 +9,11 @@ from collections.abc import Iterator
 
 import jax
 
+
+class CannotCheck(Exception):
+    """The function could not be checked; the message says why and what to do."""
+
+
 _STATIC = (
     "a shape or a Python value depends on a traced one: make that argument static "
     "(functools.partial, a closure), or give the size yourself (size=, length=)"

@@ -10,12 +10,14 @@ import inspect
 import operator
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
 from jax import export
 
+from redzone.frontend.annotations import hints_of
+from redzone.frontend.dimensions import check_constraints, scope_of
 from redzone.frontend.example import Example
 from redzone.frontend.trace import CannotCheck, Spec
 
@@ -36,17 +38,24 @@ def says_shapes(fn: Any) -> bool:
     return any(_arrays_in(hint) for name, hint in _hints(fn).items() if name != "return")
 
 
-def annotated_example(fn: Any) -> Example:
-    """The call that `fn`'s annotations describe, each named dimension a symbolic one shared by all."""
-    return _Dimensions(_name(fn)).example(fn)
+def annotated_example(fn: Any, dims: Sequence[str] = ()) -> Example:
+    """The call that `fn`'s annotations describe, each named dimension a symbolic one shared by all.
+
+    `dims` are constraints on those dimensions.
+    """
+    dimensions = _Dimensions(_name(fn), dims)
+    call = dimensions.example(fn)
+    check_constraints(dims, dimensions.names, dimensions.scope)
+    return call
 
 
 class _Dimensions:
     """The symbolic dimensions of one function: one scope, one symbol for each name."""
 
-    def __init__(self, function: str) -> None:
+    def __init__(self, function: str, constraints: Sequence[str] = ()) -> None:
         self.function = function
-        self.scope = export.SymbolicScope()
+        self.scope = scope_of(constraints)
+        self.names: set[str] = set()
         self.fresh = 0
 
     def example(self, fn: Any) -> Example:
@@ -134,6 +143,7 @@ class _Dimensions:
                 raise KeyError(ast.dump(node))
 
     def symbol(self, name: str) -> Any:
+        self.names.add(name)
         return export.symbolic_shape(name, scope=self.scope)[0]
 
     def cannot(self, parameter: str, dim_str: str, text: str, why: str) -> CannotCheck:
@@ -166,13 +176,7 @@ def _dtype(dtypes: Any) -> Any:
 
 
 def _hints(fn: Any) -> dict[str, Any]:
-    target = inspect.unwrap(fn)
-    try:
-        return typing.get_type_hints(target, include_extras=True)
-    except (NameError, TypeError, AttributeError, SyntaxError):
-        # One annotation that cannot be evaluated here hides none of the others that were never strings.
-        annotations = getattr(target, "__annotations__", {})
-        return dict(annotations) if isinstance(annotations, dict) else {}
+    return hints_of(inspect.unwrap(fn))
 
 
 def _name(fn: Any) -> str:

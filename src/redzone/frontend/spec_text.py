@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import jax
 from jax import export
 
+from redzone.frontend.dimensions import check_constraints, names_in, scope_of
 from redzone.frontend.example import Example
 from redzone.frontend.trace import CannotCheck, Spec
 
@@ -16,16 +17,17 @@ _SPEC = re.compile(
     r"""\s*(?:(?P<name>[A-Za-z_]\w*)\s*=\s*)?     # a keyword argument
         (?P<dtype>[A-Za-z]\w*)\s*
         \[(?P<shape>[^\[\]]*)\]
-        (?P<range>(?:\s+(?:min|max)=\S+)*)\s*""",
+        (?P<range>(?:\s+(?:(?:min|max)=\S+|finite))*)\s*""",
     re.VERBOSE,
 )
 _FAMILY = {"f": "float", "i": "int", "u": "uint", "c": "complex", "bf": "bfloat"}
 _SHORT = re.compile(r"(?P<family>bf|[fiuc])(?P<rest>\d+\w*)")
 
 
-def example_from_texts(texts: Iterable[str]) -> Example:
-    """The call that the `--arg` texts describe, in order; equal dimension names are equal sizes."""
-    scope = export.SymbolicScope()
+def example_from_texts(texts: Iterable[str], dims: Sequence[str] = ()) -> Example:
+    """The call that the `--arg` texts describe, in order; equal dimension names are equal sizes under `dims`."""
+    texts = tuple(texts)
+    scope = scope_of(dims)
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
     for text in texts:
@@ -36,6 +38,8 @@ def example_from_texts(texts: Iterable[str]) -> Example:
             raise CannotCheck(f"--arg {text!r} has no name, but one before it has: put named ones last")
         else:
             args.append(spec)
+    named = {name for text in texts if (match := _SPEC.fullmatch(text)) for name in names_in(match["shape"])}
+    check_constraints(dims, named, scope)
     return Example(tuple(args), kwargs)
 
 
@@ -45,11 +49,16 @@ def spec_from_text(text: str, scope: Any) -> tuple[str, Spec]:
     if match is None:
         raise CannotCheck(
             f"cannot read --arg {text!r}: write dtype[shape], as in 'f32[1000,n]', 'i32[]' or "
-            "'i32[10] min=0 max=9'; name=dtype[shape] for a keyword argument"
+            "'i32[10] min=0 max=9', 'f32[10] finite'; name=dtype[shape] for a keyword argument"
         )
     dtype = _dtype(match["dtype"], text)
-    limits = dict(_limit(item, text) for item in match["range"].split())
-    spec = Spec(_shape(match["shape"], scope, text), dtype, min=limits.get("min"), max=limits.get("max"))
+    words = match["range"].split()
+    limits = dict(_limit(item, text) for item in words if item != "finite")
+    shape = _shape(match["shape"], scope, text)
+    try:
+        spec = Spec(shape, dtype, min=limits.get("min"), max=limits.get("max"), finite="finite" in words)
+    except ValueError as error:
+        raise CannotCheck(f"--arg {text!r}: {error}") from None
     return match["name"] or "", spec
 
 

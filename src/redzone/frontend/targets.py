@@ -14,7 +14,7 @@ from redzone.frontend.example import Example, examples_of
 from redzone.frontend.jaxtyping_shapes import annotated_example, says_shapes
 from redzone.frontend.modules import module_in, module_named
 from redzone.frontend.spec_text import example_from_texts
-from redzone.frontend.trace import CannotCheck
+from redzone.frontend.trace import CannotCheck, takes_dims
 
 _SKIPPED_FOLDERS = {"__pycache__", "node_modules", "build", "dist", "site-packages"}
 
@@ -37,11 +37,13 @@ class Failed:
     reason: str
 
 
-def targets_in(text: str, arg_texts: Sequence[str] = (), exclude: Sequence[str] = ()) -> Iterator[Target | Failed]:
+def targets_in(
+    text: str, arg_texts: Sequence[str] = (), exclude: Sequence[str] = (), dims: Sequence[str] = ()
+) -> Iterator[Target | Failed]:
     """Everything that one command-line target names; what cannot be checked comes back as `Failed`."""
     found = False
     try:
-        for item in _items(text, arg_texts, exclude):
+        for item in _items(text, arg_texts, exclude, dims):
             found = True
             yield item
     except CannotCheck as error:
@@ -55,14 +57,17 @@ def targets_in(text: str, arg_texts: Sequence[str] = (), exclude: Sequence[str] 
         )
 
 
-def _items(text: str, arg_texts: Sequence[str], exclude: Sequence[str]) -> Iterator[Target | Failed]:
+def _items(
+    text: str, arg_texts: Sequence[str], exclude: Sequence[str], dims: Sequence[str]
+) -> Iterator[Target | Failed]:
     place, colon, path = text.rpartition(":")
     if colon and path and not Path(text).exists():
         module = module_in(_existing(place)) if place.endswith(".py") else module_named(place)
-        yield from _calls(text, _attribute(module, path, place), arg_texts)
+        yield from _calls(text, _attribute(module, path, place), arg_texts, dims)
         return
-    if arg_texts:
-        raise CannotCheck("--arg belongs to one function: name it as module:function or file.py:function")
+    if arg_texts or dims:
+        option = "--arg" if arg_texts else "--dim"
+        raise CannotCheck(f"{option} belongs to one function: name it as module:function or file.py:function")
     file = Path(text)
     if file.is_dir():
         for inner in _python_files(file, exclude):
@@ -93,24 +98,24 @@ def _module_items(module: ModuleType, place: str) -> Iterator[Target | Failed]:
         seen.add(id(value))
         if examples_of(value) or (_has_signature(value) and says_shapes(value)):
             try:
-                yield from _calls(f"{place}:{name}", value, ())
+                yield from _calls(f"{place}:{name}", value, (), ())
             except CannotCheck as error:
                 yield Failed(f"{place}:{name}", str(error))
 
 
-def _calls(name: str, fn: Callable[..., Any], arg_texts: Sequence[str]) -> Iterator[Target]:
+def _calls(name: str, fn: Callable[..., Any], arg_texts: Sequence[str], dims: Sequence[str]) -> Iterator[Target]:
     """One target for each call of `fn`: the one the command line gives, else those it says itself."""
     calls: Sequence[Example]
     if arg_texts:
-        calls = (example_from_texts(arg_texts),)
+        calls = (example_from_texts(arg_texts, dims),)
     elif examples_of(fn):
-        calls = examples_of(fn)
+        calls = [_completed(fn, call, dims) for call in examples_of(fn)]
     elif not _has_signature(fn):
         raise CannotCheck("Python cannot tell its parameters; give --arg for each")
     elif _missing_self(fn):
         raise CannotCheck("it is a method and needs its object: name one, as in module:instance.method")
     elif says_shapes(fn):
-        calls = (annotated_example(fn),)
+        calls = (annotated_example(fn, dims),)
     elif not inspect.signature(fn).parameters:
         calls = (Example((), {}),)
     else:
@@ -121,6 +126,17 @@ def _calls(name: str, fn: Callable[..., Any], arg_texts: Sequence[str]) -> Itera
     for number, call in enumerate(calls, 1):
         shown = f"{name} #{number}" if len(calls) > 1 else name
         yield Target(shown, fn, call.args, call.kwargs)
+
+
+def _completed(fn: Callable[..., Any], call: Example, dims: Sequence[str]) -> Example:
+    """An example with the constraints of the command line; one that is only constraints takes its shapes from fn."""
+    if takes_dims(fn):
+        return call
+    given = call.kwargs.get("dims", ())
+    every = (*((given,) if isinstance(given, str) else given), *dims)
+    if not call.args and set(call.kwargs) <= {"dims"} and every and _has_signature(fn) and says_shapes(fn):
+        return annotated_example(fn, every)
+    return Example(call.args, {**call.kwargs, "dims": every}) if every else call
 
 
 def _attribute(module: ModuleType, path: str, place: str) -> Callable[..., Any]:

@@ -5,55 +5,53 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from redzone.domains import Fact, constant, dtype_info, settle, summarised, top
+from redzone.domains import Fact
+from redzone.frontend.annotations import Promises
 from redzone.frontend.compat import open_jaxpr
+from redzone.frontend.contract import Range, both, check_order, check_promise, promised, said
+from redzone.frontend.dimensions import check_constraints, names_in, resolved, scope_of
+from redzone.frontend.failures import CannotCheck as CannotCheck
 from redzone.frontend.failures import explained
-
-
-class CannotCheck(Exception):
-    """The function could not be checked; the message says why and what to do."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Spec:
     """An argument's shape and dtype, and the range its values are promised to keep.
 
+    A dimension is a number, a symbolic one of jax.export, or a name or expression of names as a string, such as
+    "n" or "n+1": equal names are equal sizes within one check.
     `min` and `max` are inclusive numbers, or arrays broadcastable to the shape; None leaves that side open.
+    `finite=True` promises of floats that none is NaN or infinite; a range alone does not exclude NaN.
     """
 
     shape: tuple[Any, ...]
     dtype: Any
     min: Any = None
     max: Any = None
+    finite: bool = False
 
     def __post_init__(self) -> None:
         given: Any = self.shape
-        shape = (given,) if isinstance(given, int) else tuple(given)
+        shape = (given,) if isinstance(given, int | str) else tuple(given)
         object.__setattr__(self, "shape", shape)
-        info = dtype_info(jax.dtypes.canonicalize_dtype(self.dtype) if not _extended(self.dtype) else self.dtype)
+        dtype = self.dtype if _extended(self.dtype) else jax.dtypes.canonicalize_dtype(self.dtype)
+        shown = self.dtype if _extended(self.dtype) else np.dtype(self.dtype)
+        check_order("Spec", self.min, self.max)
+        check_promise(f"Spec({shown})", dtype, self.min, self.max, self.finite)
         for name in ("min", "max"):
             value = getattr(self, name)
             if value is None:
                 continue
-            if info.kind == "x":
-                raise ValueError(f"Spec({self.dtype}) cannot have a {name}: its values are not ordered numbers")
-            array = np.asarray(value)
-            if info.integral and array.dtype.kind not in "iub":
-                raise ValueError(
-                    f"Spec({np.dtype(self.dtype)}, {name}={value!r}): the bound of an integer must be an integer"
-                )
             try:
-                np.broadcast_shapes(array.shape, tuple(d if isinstance(d, int) else 1 for d in shape))
+                np.broadcast_shapes(np.shape(value), tuple(d if isinstance(d, int) else 1 for d in shape))
             except ValueError:
-                raise ValueError(f"Spec: {name} of shape {array.shape} does not broadcast to {shape}") from None
-        if self.min is not None and self.max is not None and np.any(np.asarray(self.min) > np.asarray(self.max)):
-            raise ValueError(f"Spec: min={self.min} is above max={self.max}; no value satisfies that")
+                raise ValueError(f"Spec: {name} of shape {np.shape(value)} does not broadcast to {shape}") from None
 
 
 def _extended(dtype: Any) -> bool:
@@ -71,23 +69,11 @@ class Input:
     aval: Any
     min: Any = None
     max: Any = None
+    finite: bool = False
 
     def fact(self) -> Fact:
         """What the contract says of the values."""
-        widest = top(getattr(self.aval, "dtype", None))
-        if self.min is None and self.max is None:
-            return widest
-        lo = widest.lo if self.min is None else _bound(_outward(self.min, self.aval.dtype, np.minimum))
-        hi = widest.hi if self.max is None else _bound(_outward(self.max, self.aval.dtype, np.maximum))
-        rank = len(self.aval.shape)
-        lo, hi = _ranked(lo, rank), _ranked(hi, rank)
-        fact = settle(lo, hi, widest.nan) if type(lo) is type(hi) else _mixed(lo, hi, widest.nan)
-        if dtype_info(self.aval.dtype).integral:
-            # A promise beyond what the dtype holds says no more than the dtype does.
-            fact = summarised(fact) if fact.kept and not _within(fact, widest) else fact
-            if not fact.kept:
-                fact = Fact(max(fact.lo, widest.lo), min(fact.hi, widest.hi), fact.step, fact.nan)
-        return fact
+        return promised(self.aval, self.min, self.max, self.finite)
 
     @property
     def open_below(self) -> bool:
@@ -96,40 +82,6 @@ class Input:
     @property
     def open_above(self) -> bool:
         return self.max is None
-
-
-def _within(fact: Fact, widest: Fact) -> bool:
-    return bool(np.min(fact.lo) >= widest.lo and np.max(fact.hi) <= widest.hi)
-
-
-def _outward(value: Any, dtype: Any, pick: Any) -> Any:
-    """A bound that also the nearest number of the dtype keeps: float32(0.7) is a little above 0.7."""
-    if dtype_info(dtype).kind != "f":
-        return value
-    exact = np.asarray(value, np.float64)
-    return pick(exact, exact.astype(dtype).astype(np.float64))
-
-
-def _bound(value: Any) -> Any:
-    array = np.asarray(value)
-    if array.ndim == 0:
-        return array.item()
-    fact = constant(array)
-    return fact.lo if fact.kept else (fact.lo, fact.hi)
-
-
-def _ranked(bound: Any, rank: int) -> Any:
-    if type(bound) is np.ndarray:
-        return bound.reshape((1,) * (rank - bound.ndim) + bound.shape)
-    return bound
-
-
-def _mixed(lo: Any, hi: Any, nan: bool) -> Fact:
-    lowest = lo[0] if type(lo) is tuple else lo
-    highest = hi[1] if type(hi) is tuple else hi
-    if type(lowest) is np.ndarray or type(highest) is np.ndarray:
-        return Fact(np.min(lowest).item(), np.max(highest).item(), 1, nan)
-    return Fact(lowest, highest, 0 if lowest == highest and not nan else 1, nan)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -167,8 +119,26 @@ def _argument_names(fn: Callable[..., Any], count: int) -> list[str]:
     return names[:count] + [f"args[{i}]" for i in range(len(names), count)]
 
 
-def trace(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], *, name: str = "") -> Traced:
-    """Trace a function on arrays, ShapeDtypeStructs, Specs, or pytrees of them; anything else is passed as it is."""
+def takes_dims(fn: Callable[..., Any]) -> bool:
+    """Whether a function has a parameter of its own called `dims`."""
+    try:
+        return "dims" in inspect.signature(fn).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def trace(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+    *,
+    name: str = "",
+    dims: Sequence[str] = (),
+) -> Traced:
+    """Trace a function on arrays, ShapeDtypeStructs, Specs, or pytrees of them; anything else is passed as it is.
+
+    `dims` are constraints on the dimensions that Specs name.
+    """
     if not callable(fn):
         raise CannotCheck(f"{fn!r} is not a function; pass the function itself, not its result")
     shown = name or getattr(fn, "__qualname__", None) or type(fn).__name__
@@ -187,29 +157,57 @@ def trace(fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
         a, k = rebuild(values)
         return fn(*a, **k)
 
+    promises = Promises(fn, args, kwargs)
+    shapes = _shapes([leaves[i][1] for i in dynamic], dims)
     abstract, inputs = [], []
-    for i in dynamic:
+    for i, shape in zip(dynamic, shapes, strict=True):
         path, leaf = leaves[i]
         label = _label(path, names)
-        if _is_leaf(leaf):
-            abstract.append(jax.ShapeDtypeStruct(leaf.shape, leaf.dtype))
-        else:
-            abstract.append(leaf)
-        inputs.append((label, leaf))
+        abstract.append(jax.ShapeDtypeStruct(shape, leaf.dtype) if _is_leaf(leaf) else leaf)
+        inputs.append((label, leaf, promises.at(path)))
     started = time.perf_counter()
     closed = _make_jaxpr(flat, abstract, shown)
     seconds = time.perf_counter() - started
     jaxpr, _ = open_jaxpr(closed)
     described = tuple(
-        Input(
-            label,
-            v.aval,
-            getattr(leaf, "min", None) if _is_leaf(leaf) else None,
-            leaf.max if _is_leaf(leaf) else None,
-        )
-        for (label, leaf), v in zip(inputs, jaxpr.invars, strict=True)
+        _input(label, v.aval, leaf if _is_leaf(leaf) else None, ranges)
+        for (label, leaf, ranges), v in zip(inputs, jaxpr.invars, strict=True)
     )
     return Traced(shown, closed, described, seconds, fn, rebuild)
+
+
+def _shapes(leaves: Sequence[Any], dims: Sequence[str]) -> list[tuple[Any, ...]]:
+    """The shapes of the Specs among the leaves, named dimensions made symbolic."""
+    shapes = [leaf.shape if _is_leaf(leaf) else () for leaf in leaves]
+    named = [d for shape in shapes for d in shape if isinstance(d, str)]
+    if not named and not dims:
+        return shapes
+    other = next((d for leaf in leaves for d in getattr(leaf, "shape", ()) if jax.export.is_symbolic_dim(d)), None)
+    if other is not None and dims:
+        raise CannotCheck(
+            f"dims={tuple(dims)!r} is for dimensions that Specs name, as in Spec(('n',), 'float32'); the dimension "
+            f"{other} was made elsewhere: give its constraints to jax.export.symbolic_shape"
+        )
+    scope = scope_of(dims) if other is None else other.scope
+    check_constraints(dims, {name for text in named for name in names_in(text)}, scope)
+    return [resolved(shape, scope) for shape in shapes]
+
+
+def _input(label: str, aval: Any, spec: Spec | None, ranges: Sequence[Range]) -> Input:
+    """An input under all that is promised of it."""
+    low, high, finite = (spec.min, spec.max, spec.finite) if spec is not None else (None, None, False)
+    for one in ranges:
+        who = f"redzone.Range({one}) of {label}, which is {aval.dtype}"
+        try:
+            check_promise(who, aval.dtype, one.min, one.max, one.finite)
+        except ValueError as error:
+            raise CannotCheck(str(error)) from None
+        before = said(low, high, finite)
+        low, high = both(low, one.min, np.maximum), both(high, one.max, np.minimum)
+        finite = finite or one.finite
+        if low is not None and high is not None and np.any(np.asarray(low) > np.asarray(high)):
+            raise CannotCheck(f"{label}: no value keeps both {before} and {one}, which its annotation promises")
+    return Input(label, aval, low, high, finite)
 
 
 def _label(path: tuple[Any, ...], names: list[str]) -> str:

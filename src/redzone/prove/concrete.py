@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import dtype_info
+from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import bind, primitives
 
 _P = primitives()
@@ -49,6 +50,7 @@ _MOVING = frozenset(
         "stop_gradient",
         "dynamic_slice",
         "gather",
+        "assume",
     }
 )
 _IEEE = frozenset(
@@ -112,6 +114,7 @@ _DIRECT: dict[str, Callable[..., Any]] = {
 }
 for _name, _function in _DIRECT.items():
     _simple(_name, _function)
+_NUMPY[assume_p] = lambda eqn, x, *condition: x
 
 
 @_exact("not")

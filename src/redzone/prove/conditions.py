@@ -161,7 +161,7 @@ def restricted(program: Program, sites: set[int]) -> Program:
             )
         return holding[id(body)]
 
-    wanted: set[int] = set()
+    wanted = {one.slot for one in program.assumptions}
     kept = []
     for step in reversed(program.steps):
         if step.kind == OBSERVE:
@@ -178,6 +178,7 @@ def restricted(program: Program, sites: set[int]) -> Program:
     part = Program(program.jaxpr)
     part.steps = kept[::-1]
     part._masks, part._deps = program.behind(), program.depends()
+    part.assumptions, part.lanes = program.assumptions, program.lanes
     part.last = program.last
     part.template, part.inputs, part.outs, part.defs = (
         program.template,

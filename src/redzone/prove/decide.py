@@ -12,6 +12,7 @@ from redzone.access.site import Site, column_of
 from redzone.domains import Fact, scalar, summarised
 from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, Seen
+from redzone.engine.forward import Context
 from redzone.frontend.location import locate
 from redzone.frontend.trace import Traced
 from redzone.prove.blame import lost_at
@@ -46,6 +47,8 @@ class Deciding:
         self.traced = traced
         self.analysis = analysis
         self.facts = list(facts)
+        if analysis.broken:
+            analysis.program.forget({id(eqn): eqn for eqn in analysis.broken})
         size = analysis.inventory.equations
         self.purse = Purse(min(8000, 2000 + 2 * size))
         # What trying the ends of the contract may cost where nothing points to them; a large program without a
@@ -137,7 +140,8 @@ class Deciding:
         exact = Exact(self.traced.inputs, self.facts, self.work["prove"], spills=False)
         proved = set()
         for site, seen in open_sites:
-            outcome = exact.decide(site, seen) if all(_is_near(site, one) for one in seen) else None
+            worth = all(_is_near(site, one) or _is_promised(one.context) for one in seen)
+            outcome = exact.decide(site, seen) if worth else None
             if outcome is not None and not outcome.cases:
                 access = result[id(site.eqn)]
                 access.verdict, access.decided_by, access.fix = Verdict.SAFE, "exact", ""
@@ -405,6 +409,15 @@ def _is_near(site: Site, one: Seen) -> bool:
         if type(lo) is not int or type(hi) is not int or lo < -NEAR or hi > NEAR:
             return False
     return True
+
+
+def _is_promised(context: Context | None) -> bool:
+    """Whether conditions were assumed around an access."""
+    while context is not None:
+        if context.program.assumed:
+            return True
+        context = context.parent
+    return False
 
 
 def _is_empty(site: Site) -> bool:

@@ -77,6 +77,8 @@ class Elements:
         """Environments asked about, so that the identity of each stays its own."""
         self.aliases: dict[tuple[int, int], tuple[Context, int]] = {}
         """By environment and slot: the same value in another run."""
+        self.promising = False
+        """Whether conditions are looked into although they are known to hold."""
         self.limit = LOOKS
         """How many equations one question may look at."""
         self.looks = 0
@@ -129,16 +131,28 @@ class Elements:
         self.spilled = []
         return self.value(context, slot, place)
 
+    def promise(self, context: Context, slot: int, place: Place) -> list[Region]:
+        """The regions in which an element of a condition is true, as it is made, not as it is known to come out.
+
+        A promise is read as mathematics: that the sums in it do not wrap is part of it.
+        """
+        self.promising = True
+        try:
+            pieces = self.ask(context, slot, place)
+        finally:
+            self.promising = False
+        return [inside for region, v in pieces if (inside := region.where(v - 1)) is not None]
+
     def value(self, context: Context, slot: int, place: Place) -> list[Piece]:
         """The pieces of one element of a slot."""
         fact: Fact | None = context.env[slot]
         if fact is None:
             raise NotAffine
-        if fact.step == 0 and type(fact.lo) is int:
+        if fact.step == 0 and type(fact.lo) is int and not (self.promising and _is_bool(context, slot)):
             return [(_EVERYWHERE, Linear(fact.lo))]
         if context.program.template[slot] is not None:
             return self.table(context, slot, place)
-        key = (id(context.env), slot, _key(place))
+        key = (id(context.env), slot, _key(place), self.promising)
         found = self.known.get(key)
         if found is not None:
             self.spilled += self.overflows.get(key, ())
@@ -391,6 +405,11 @@ class Elements:
         return region.where(remainder, Linear(k - 1) - remainder), q
 
 
+def _is_bool(context: Context, slot: int) -> bool:
+    step = context.program.defs.get(slot)
+    return step is not None and step.kind == SIMPLE and dtype_info(step.eqn.outvars[0].aval.dtype).kind == "b"
+
+
 def _key(place: Place) -> Any:
     return tuple(p.key() for p in place)
 
@@ -436,12 +455,14 @@ def fitted(self: Elements, region: Region, value: Linear, info: DtypeInfo) -> li
     if lo >= info.min and hi <= info.max:
         return [(region, value)]
     span = info.max - info.min + 1
-    if info.kind == "b" or (not self.spills and (lo < info.min - span or hi > info.max + span)):
+    if info.kind == "b" or (not self.spills and not self.promising and (lo < info.min - span or hi > info.max + span)):
         raise NotAffine
     pieces: list[Piece] = []
     inside = region.where(value - info.min, Linear(info.max) - value)
     if inside is not None:
         pieces.append((inside, value))
+    if self.promising:
+        return pieces
     for excess, turn in ((value - info.max - 1, -span), (-value + info.min - 1, span)):
         outside = region.where(excess)
         if outside is None:

@@ -131,10 +131,35 @@ class Exact:
                         for above, excess in ((False, -value - 1), (True, value - column.limit - 1)):
                             outside = both.where(excess)
                             if outside is not None:
-                                found.append(Case(outside, value, column, above))
+                                promised = self.promised(context, outside, value)
+                                found += [Case(region, value, column, above) for region in promised]
                 if len(found) > CASES:
                     raise NotAffine
         return found
+
+    def promised(self, context: Context, region: Region, index: Linear) -> list[Region]:
+        """The parts of a region in which every assumption holds that was made about the elements it speaks of."""
+        regions, run = [region], context
+        while regions:
+            for slot in run.program.assumed:
+                shape = _shape(run, slot)
+                atoms = dict.fromkeys(a for a in (*index.terms, *region.box, *region.atoms()) if a.leaf >= 0)
+                places = {tuple(p.key() for p in a.place): a.place for a in atoms if len(a.place) == len(shape)}
+                for place in places.values() if shape else [()]:
+                    ends = [p.bounds({}) for p in place]
+                    if not all(lo >= 0 and hi < n for (lo, hi), n in zip(ends, shape, strict=True)):
+                        continue
+                    try:
+                        kept = self.elements.promise(run, slot, place)
+                    except NotAffine:
+                        continue
+                    regions = [both for r in regions for k in kept if (both := r.both(k)) is not None]
+                    if len(regions) > CASES:
+                        raise NotAffine
+            if run.parent is None:
+                break
+            run = run.parent
+        return regions
 
     def variants(self, context: Context) -> list[Context]:
         """A run and the runs that were not made because an equal one had been, each with its own callers."""
@@ -365,6 +390,14 @@ def _is_made(case: Case) -> bool:
         if hi < 0 or ((hi >= min(atom.hi, NEAR)) if up else (lo <= max(atom.lo, -NEAR))):
             return False
     return True
+
+
+def _shape(context: Context, slot: int) -> tuple[Any, ...]:
+    step = context.program.defs.get(slot)
+    if step is not None:
+        return tuple(step.eqn.outvars[step.outs.index(slot)].aval.shape) if slot in step.outs else ()
+    place = next((p for p, s in context.program.inputs if s == slot), None)
+    return tuple(context.program.jaxpr.invars[place].aval.shape) if place is not None else ()
 
 
 def _inside(fact: Fact, column: Column) -> bool:

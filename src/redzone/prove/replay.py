@@ -3,7 +3,8 @@
 Only what the accesses depend on is evaluated, but all of that: values, branch conditions, loop
 iterations. Control flow around them is interpreted, so the iteration and branch are known. A value
 that cannot be had within the budget is unknown (None), and so is all that is made from it; an access
-at an unknown index is not judged.
+at an unknown index is not judged. A run that breaks a promise of `redzone.assume`, or of which that cannot be
+told, shows nothing.
 """
 
 from __future__ import annotations
@@ -16,8 +17,11 @@ import jax
 import numpy as np
 
 from redzone.access.site import Site
+from redzone.domains import Fact
 from redzone.engine.slice import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
+from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
+from redzone.frontend.contract import promised
 from redzone.prove.concrete import evaluate, is_exact_here
 
 #: What one replay may cost: an equation evaluated here counts 1, one compiled by JAX for the first time 500.
@@ -35,6 +39,10 @@ _STATEFUL = frozenset(
 
 class GaveUp(Exception):
     """The replay has cost what it may, or has found all it can."""
+
+
+class Broken(Exception):
+    """The inputs break a promise, or whether they do cannot be told."""
 
 
 class Plan(NamedTuple):
@@ -71,6 +79,9 @@ class Replay:
         self.compiled: set[Any] = set()
         self.path: list[str] = []
         self.contains: dict[int, bool] = {}
+        self.assuming: dict[int, bool] = {}
+        self.assumes = self.promises(self.jaxpr)
+        """Whether anything is promised anywhere: then a run counts only when it is over."""
 
     def attempt(self, arguments: list[Any]) -> Found:
         """Run the program on these inputs: the offending index and path of each access that leaves."""
@@ -78,8 +89,14 @@ class Replay:
         self.found = {}
         self.path.clear()
         # Where nothing may be compiled, JAX need not even start.
-        with _on_cpu() if self.compiles else contextlib.nullcontext(), contextlib.suppress(GaveUp):
-            self.run(self.jaxpr, self.consts, arguments)
+        with _on_cpu() if self.compiles else contextlib.nullcontext():
+            try:
+                self.run(self.jaxpr, self.consts, arguments)
+            except GaveUp:
+                if self.assumes:
+                    self.found = {}
+            except Broken:
+                self.found = {}
         self.purse.left -= given - max(self.left, 0)
         return self.found
 
@@ -92,10 +109,21 @@ class Replay:
         return known
 
     def inside(self, eqn: Any) -> bool:
-        """Whether the access is this equation or somewhere inside it."""
+        """Whether the access, or a promise, is this equation or somewhere inside it."""
         if eqn.primitive in PLAIN:
             return False
-        return id(eqn) in self.targets or any(self.holds(j) for j in children(eqn))
+        return id(eqn) in self.targets or eqn.primitive is assume_p or any(self.holds(j) for j in children(eqn))
+
+    def promises(self, jaxpr: Any) -> bool:
+        """Whether anything is promised in a jaxpr."""
+        known = self.assuming.get(id(jaxpr))
+        if known is None:
+            known = self.assuming[id(jaxpr)] = any(
+                e.primitive is assume_p or any(self.promises(j) for j in children(e))
+                for e in jaxpr.eqns
+                if e.primitive not in PLAIN
+            )
+        return known
 
     def plan(self, jaxpr: Any, outs: frozenset[int]) -> Plan:
         """The equations that the access and the wanted results depend on, in order, with what each must yield."""
@@ -165,7 +193,7 @@ class Replay:
 
         for eqn, mine in self.plan(jaxpr, outs).steps:
             self.left -= 1
-            if self.left < 0 or len(self.found) == len(self.targets):
+            if self.left < 0 or (len(self.found) == len(self.targets) and not self.assumes):
                 raise GaveUp
             inputs = [read(a) for a in eqn.invars]
             site = self.targets.get(id(eqn))
@@ -204,19 +232,24 @@ class Replay:
         primitive = eqn.primitive
         inside = self.inside(eqn) and id(eqn) not in self.targets
         nothing = [None] * len(eqn.outvars)
+        if primitive is assume_p:
+            self.keep(eqn, inputs)
+            return inputs[:1]
         if primitive in CALLS and primitive is not SHARD_MAP_P:
             inner, consts = open_jaxpr(eqn.params[CALLS[primitive]])
             return self.run(inner, consts, inputs, outs)
         if primitive is COND_P:
-            return nothing if inputs[0] is None else self.branch(eqn, inputs, outs)
+            return self.unfollowed(eqn) if inputs[0] is None else self.branch(eqn, inputs, outs)
         if primitive is SCAN_P:
             return self.scan(eqn, inputs, outs)
         if primitive is WHILE_P:
             return self.loop(eqn, inputs, outs)
         if primitive in _STATEFUL:
             # What a ref holds depends on writes that are not followed here.
-            return nothing
-        if inside or any(v is None for v in inputs) or any(_elements(v.aval) > ELEMENTS for v in eqn.outvars):
+            return self.unfollowed(eqn)
+        if inside:
+            return self.unfollowed(eqn)
+        if any(v is None for v in inputs) or any(_elements(v.aval) > ELEMENTS for v in eqn.outvars):
             return nothing
         if not is_exact_here(eqn):
             kind = (primitive, tuple(str(v.aval) for v in eqn.invars))
@@ -230,6 +263,23 @@ class Replay:
         except (TypeError, ValueError, NotImplementedError, RuntimeError):
             # No kernel for this platform, a foreign call, a callback that refuses.
             return nothing
+
+    def keep(self, eqn: Any, inputs: list[Any]) -> None:
+        """Go on only where a promise is known to be kept."""
+        value, *conditions = inputs
+        p = eqn.params
+        if any(c is None or not np.all(np.asarray(c)) for c in conditions):
+            raise Broken
+        if p["min"] is not None or p["max"] is not None or p["finite"]:
+            fact: Fact = promised(eqn.invars[0].aval, p["min"], p["max"], p["finite"])
+            if value is None or not fact.contains(value):
+                raise Broken
+
+    def unfollowed(self, eqn: Any) -> list[Any]:
+        """An equation whose inside cannot be run here: nor can a promise in it be seen to hold."""
+        if any(self.promises(j) for j in children(eqn)):
+            raise Broken
+        return [None] * len(eqn.outvars)
 
     def branch(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
         k = min(max(int(np.asarray(inputs[0])), 0), len(eqn.params["branches"]) - 1)
@@ -266,7 +316,7 @@ class Replay:
             going = self.run(test, test_consts, [*inputs[:nt], *carry], frozenset({0}))[0]
             if going is None:
                 self.path.pop()
-                return [None] * len(eqn.outvars)
+                return self.unfollowed(eqn)
             holds = np.asarray(going)
             if holds.any():
                 new = self.run(body, body_consts, [*inputs[nt : nt + nb], *carry], wanted)

@@ -141,6 +141,9 @@ def relevant(seen: Sequence[Seen], leaves: Sequence[int]) -> set[int]:
         context: Context | None = one.context
         slots: tuple[int, ...] = one.step.ins
         while context is not None:
+            if context.program.assumptions:
+                # A promise can carry what is known of one input over to another.
+                return set(leaves)
             masks, wanted = context.program.depends(), 0
             for slot in slots:
                 wanted |= masks[slot]

@@ -1,0 +1,197 @@
+"""Promises inside a function: `redzone.assume` before, after and around an access."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+import redzone
+from tests.cases import case, f32, i32
+
+
+@case(f32(4), i32(min=-2, max=6))
+def range_of_the_index(x, i):
+    return x[redzone.assume(i, min=0, max=3)]  #: safe
+
+
+@case(f32(4), i32(min=-2, max=6))
+def range_one_too_wide(x, i):
+    return x[redzone.assume(i, min=0, max=4)]  #: unsafe
+
+
+@case(f32(4), i32(min=-2, max=6))
+def result_of_assume_not_used(x, i):
+    redzone.assume(i, min=0, max=3)
+    return x[i]  #: safe
+
+
+@case(f32(4), i32(min=-2, max=6))
+def condition(x, i):
+    redzone.assume((i >= 0) & (i < 4))
+    return x[i]  #: safe
+
+
+@case(f32(4), i32(min=-2, max=6))
+def condition_after_the_access(x, i):
+    y = x[i]  #: safe
+    redzone.assume((i >= 0) & (i < 4))
+    return y
+
+
+@case(f32(4), i32(min=-2, max=6))
+def condition_one_too_wide(x, i):
+    redzone.assume((i >= 0) & (i <= 4))
+    return x[i]  #: unsafe
+
+
+@case(f32(4), i32(3, min=-2, max=6))
+def condition_on_every_element(x, i):
+    redzone.assume((i >= 0) & (i < 4))
+    return x[i]  #: safe
+
+
+@case(f32(4), i32(3, min=-2, max=6))
+def condition_on_all(x, i):
+    redzone.assume(jnp.all((i >= 0) & (i < 4)))
+    return x[i]  #: safe
+
+
+@case(f32(4), i32(3, min=-2, max=6))
+def condition_on_any(x, i):
+    redzone.assume(jnp.any((i >= 0) & (i < 4)))
+    return x[i]  #: requires
+
+
+@case(f32(4), i32(min=-2, max=6), i32(min=-2, max=6))
+def chain_of_conditions(x, i, j):
+    redzone.assume(i < j)
+    redzone.assume(j <= 4)
+    redzone.assume(i >= 0)
+    return x[i]  #: safe
+
+
+@case(f32(4), i32(min=-9, max=9))
+def value_made_before(x, i):
+    j = i * 2 - 1
+    redzone.assume((i >= 1) & (i <= 2))
+    return x[j]  #: safe
+
+
+@case(f32(4), i32(min=0, max=6))
+def beyond_what_can_be_followed(x, i):
+    redzone.assume((i ^ 1) < 4)
+    return x[i]  #: requires
+
+
+@case(f32(4), i32(min=-2, max=6))
+def where(x, i):
+    i = redzone.assume(i, where=(i >= 0) & (i < 4))
+    return x[i]  #: safe
+
+
+@case(f32(4), i32(min=-2, max=6), i32(min=0, max=4))
+def computed_bound(x, i, n):
+    i = redzone.assume(i, min=0, max=n - 1)
+    return x[i]  #: safe
+
+
+@case(f32(4), i32(min=-2, max=6))
+def holds_in_its_branch_only(x, i):
+    def inside():
+        redzone.assume((i >= 0) & (i < 4))
+        return x[i]  #: safe
+
+    return lax.cond(i < 3, inside, lambda: x[i])  #: unsafe
+
+
+@case(f32(4), i32(min=-2, max=6))
+def in_a_jitted_helper(x, i):
+    @jax.jit
+    def validated(k):
+        redzone.assume((k >= 0) & (k < 4))
+        return k
+
+    validated(i)
+    return x[i]  #: safe
+
+
+@case(f32(4), i32(5, min=-2, max=6))
+def vmapped(x, i):
+    def one(k):
+        redzone.assume((k >= 0) & (k < 4))
+        return x[k]  #: safe
+
+    return jax.vmap(one)(i)
+
+
+@case(f32(4), i32(5, min=-2, max=6))
+def vmapped_branch(x, i):
+    def one(k):
+        def inside():
+            redzone.assume(k >= 0)
+            return 0.0
+
+        return lax.cond(k < 3, inside, lambda: 1.0) + x[k]  #: unsafe
+
+    return jax.vmap(one)(i)
+
+
+@case(f32(4), i32(5, min=-2, max=6))
+def vmapped_after_a_branch(x, i):
+    def one(k):
+        j = lax.cond(k < 3, lambda: k + 1, lambda: k)
+        redzone.assume((j >= 0) & (j < 4))
+        return x[j]  #: safe
+
+    return jax.vmap(one)(i)
+
+
+@case(f32(4), i32(5, min=-2, max=6))
+def scanned(x, i):
+    def body(total, k):
+        redzone.assume((k >= 0) & (k < 4))
+        return total + x[k], None  #: safe
+
+    return lax.scan(body, 0.0, i)
+
+
+@case(f32(4), i32(min=0, max=9))
+def carried(x, n):
+    def body(_, k):
+        k = k + 1
+        redzone.assume(k < 4)
+        return k
+
+    return x[lax.fori_loop(0, n, body, 0)]  #: safe
+
+
+@case(f32(4), i32(min=-2, max=6))
+def batched_while(x, i):
+    def one(k):
+        def body(carry):
+            k, total = carry
+            redzone.assume(k >= 0)
+            return k + 1, total + x[k]  #: masked
+
+        return lax.while_loop(lambda c: c[0] < 4, body, (k, 0.0))
+
+    return jax.vmap(one)(i + jnp.arange(3))
+
+
+@case(f32(4), i32(min=-2, max=6))
+def gradient_of_jit(x, i):
+    def read(x):
+        redzone.assume((i >= 0) & (i < 4))
+        return x[i] ** 2  #: safe
+
+    return jax.grad(jax.jit(read))(x)
+
+
+@case(f32(4), i32(min=-2, max=6))
+def gradient_of_a_scan(x, i):
+    def body(total, k):
+        k = redzone.assume(k, where=(k >= 0) & (k < 4))
+        return total + x[k] ** 2, None  #: safe
+
+    return jax.grad(lambda x: lax.scan(body, 0.0, i + jnp.arange(2))[0])(x)
