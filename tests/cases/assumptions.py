@@ -60,7 +60,7 @@ def condition_on_all(x, i):
 @case(f32(4), i32(3, min=-2, max=6))
 def condition_on_any(x, i):
     redzone.assume(jnp.any((i >= 0) & (i < 4)))
-    return x[i]  #: requires
+    return x[i]  #: unsafe
 
 
 @case(f32(4), i32(min=-2, max=6), i32(min=-2, max=6))
