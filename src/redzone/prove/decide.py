@@ -36,8 +36,9 @@ GROUPS = 12
 CHEAP = 400
 #: How many equations may lie between the inputs and an index for its condition to be derived.
 FEW = 48
-#: How many equations make a program large.
+#: How many equations make a program large, and how many open accesses are many.
 LARGE = 600
+MANY = 8
 
 
 class Deciding:
@@ -57,7 +58,7 @@ class Deciding:
         worth = min(1500, 200 + size // 2) if promised or size <= LARGE else 0
         self.corners = Purse(worth, compiles=False)
         self.timings = {"exact": 0.0, "conditions": 0.0, "witness": 0.0}
-        self.work = {"derive": Work(800 + size // 2), "prove": Work(3000 + 3 * size)}
+        self.work = {"derive": Work(600 + size // 4), "prove": Work(1200 + size // 2)}
         self.visits = 0
         """How many steps the proofs of conditions took."""
         self.points: dict[int, list[dict[int, Any]]] = {}
@@ -83,6 +84,10 @@ class Deciding:
         proposals = self.derived(result, open_sites, FEW)
         proved = {*proposals}
         common = Common()
+        if self.analysis.inventory.equations > LARGE and len(open_sites) - len(proved) > MANY:
+            # One sweep for all, instead of a walk for each.
+            proved |= self.swept(open_sites, proposals, proved, common)
+            common.budget = 0
         for site, seen in open_sites:
             if id(site.eqn) not in proved:
                 proposals[id(site.eqn)] = propose(seen, common, result[id(site.eqn)].fix != "wraps")
@@ -96,7 +101,8 @@ class Deciding:
         if again:
             proved |= self.validated(again)
             proposals.update(again)
-        proved |= self.swept(open_sites, proposals, proved, common)
+        if common.budget:
+            proved |= self.swept(open_sites, proposals, proved, common)
         self.timings["conditions"] = time.perf_counter() - started - self.timings["exact"]
         started = time.perf_counter()
         still = [site for site, _ in open_sites if id(site.eqn) not in proved]

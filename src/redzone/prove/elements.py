@@ -8,7 +8,6 @@ its type is either not looked into, or its answer holds only where it stays insi
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from redzone.access.xla import ACCESSES
 from redzone.domains import DtypeInfo, Fact, dtype_info, summarised
-from redzone.domains.affine import Atom, Linear, Region
+from redzone.domains.affine import Atom, Linear, Region, effort
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.loops import counted_by
@@ -45,11 +44,25 @@ class NotAffine(Exception):
     """A value that must be taken as an unknown integer."""
 
 
-@dataclasses.dataclass(slots=True)
 class Work:
-    """How many pieces may still be looked at, in all questions of one check together."""
+    """How much all questions of one kind may cost in one check: pieces and constraints looked at."""
 
-    left: int
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.pieces = 0
+        self.started = effort[0]
+
+    @property
+    def done(self) -> bool:
+        return self.pieces > self.limit
+
+    def begin(self) -> None:
+        self.started = effort[0]
+
+    def end(self) -> None:
+        """Count the constraints looked at since the beginning."""
+        self.pieces += effort[0] - self.started
+        self.started = effort[0]
 
 
 class Elements:
@@ -159,10 +172,10 @@ class Elements:
             return found
         self.kept.append(context.env)
         self.looks -= 1
-        self.work.left -= 4
+        self.work.pieces += 4
         outer, self.spilled = self.spilled, []
         try:
-            if self.looks < 0 or self.work.left < 0:
+            if self.looks < 0 or self.work.done:
                 raise NotAffine
             found = self.made(context, slot, place, fact)
             most = PIECES if self.spills or (type(fact.hi) is int and fact.hi <= 1) else FEWER
@@ -218,8 +231,9 @@ class Elements:
     def pairs(self, a: list[Piece], b: list[Piece]) -> list[tuple[Region, Linear, Linear]]:
         """The pieces of two values where they meet."""
         count = len(a) * len(b)
-        self.work.left -= count
-        if count > 10 * PIECES or self.work.left < 0:
+        self.work.pieces += count
+        self.work.end()
+        if count > 10 * PIECES or self.work.done:
             raise NotAffine
         return [(both, x, y) for r, x in a for s, y in b if (both := r.both(s)) is not None]
 
@@ -259,7 +273,13 @@ class Elements:
             t = self.iteration(context)
             row = t if not via.eqn.params["reverse"] else Linear(shape.length - 1) - t
             return self.value(parent, source, (row, *place))
-        by = counted_by(context.program, slot, context.program.outs[position - consts])
+        out = context.program.outs[position - consts]
+        while out != slot and (step := context.program.defs.get(out)) is not None and step.rule is SAME:
+            out = step.ins[0]
+        if out == slot:
+            # Handed from iteration to iteration as it came.
+            return self.value(parent, source, place)
+        by = counted_by(context.program, slot, out)
         fact = summarised(context.env[slot])
         dtype = via.eqn.outvars[position - consts].aval.dtype
         info = dtype_info(dtype)
@@ -686,7 +706,7 @@ def _select(self: Elements, context: Context, step: Step, place: Place) -> list[
     else:
         regions = [_taken(selector, k, last) for k in range(last + 1)]
     values = [self.operand(context, step, 1 + k, place, ring=True) if regions[k] else [] for k in range(last + 1)]
-    self.work.left -= sum(len(r) * len(v) for r, v in zip(regions, values, strict=True))
+    self.work.pieces += sum(len(r) * len(v) for r, v in zip(regions, values, strict=True))
     if sum(len(r) * len(v) for r, v in zip(regions, values, strict=True)) > PIECES:
         regions = [[_EVERYWHERE] if r else [] for r in regions]
     found: dict[Any, Piece] = {}

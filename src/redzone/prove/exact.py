@@ -85,8 +85,9 @@ class Exact:
 
     def decide(self, site: Site, seen: Sequence[Seen]) -> Outcome | None:
         """The violations of an access; None where it cannot be said."""
-        if self.elements.work.left < 0:
+        if self.elements.work.done:
             return None
+        self.elements.work.begin()
         cases: list[Case] = []
         self.overflows: list[Region] = []
         try:
@@ -183,8 +184,8 @@ class Exact:
 
     def possible(self, case: Case) -> bool:
         """Whether a region can have a point; remembers one where it is found."""
-        self.elements.work.left -= 4
         point = case.region.point()
+        self.elements.work.end()
         if isinstance(point, dict):
             case.point = point
             return True
