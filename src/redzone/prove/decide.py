@@ -61,6 +61,8 @@ class Deciding:
         self.work = {"derive": Work(600 + size // 4), "prove": Work(1200 + size // 2)}
         self.visits = 0
         """How many steps the proofs of conditions took."""
+        self.for_z3: set[int] = set()
+        """The accesses z3 might have settled, were it installed."""
         self.points: dict[int, list[dict[int, Any]]] = {}
         """By access: inputs that should make it leave its array."""
 
@@ -147,10 +149,13 @@ class Deciding:
         proved = set()
         for site, seen in open_sites:
             worth = all(_is_near(site, one) or _is_promised(one.context) for one in seen)
+            exact.elements.missed_z3 = False
             outcome = exact.decide(site, seen) if worth else None
+            if exact.elements.missed_z3:
+                self.for_z3.add(id(site.eqn))
             if outcome is not None and not outcome.cases:
                 access = result[id(site.eqn)]
-                access.verdict, access.decided_by, access.fix = Verdict.SAFE, "exact", ""
+                access.verdict, access.decided_by, access.fix = Verdict.SAFE, outcome.by, ""
                 proved.add(id(site.eqn))
         if proved:
             open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in proved]
@@ -366,6 +371,8 @@ class Deciding:
             return
         access.rule = f"RZ{family}03"
         access.message, overflow = lost_at(access, seen, proposal.lost)
+        if id(site.eqn) in self.for_z3:
+            access.message += "; z3 may settle it: pip install 'redzone[z3]'"
         if overflow:
             access.rule = "RZ301"
         access.fix = CODES[access.rule].fix
@@ -395,7 +402,12 @@ class Deciding:
                 return True
             if not source.open_below and not at_most(uniform.lo, whole.lo):
                 return True
-        return False
+        sources = self.traced.inputs
+        return any(
+            not (sources[leaf].open_above or sources[leaf].open_below)
+            for relation in proposal.relations
+            for _, _, leaf in relation.terms
+        )
 
 
 def _restricted(needs: dict[int, Need], leaves: set[int]) -> Any:

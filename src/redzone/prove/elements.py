@@ -85,11 +85,15 @@ class Elements:
         self.rerun = rerun
         self.known: dict[Any, list[Piece]] = {}
         self.atoms: dict[Any, Atom] = {}
+        self.origins: dict[Atom, tuple[Context, int, Place]] = {}
+        """Which element of which slot an atom stands for."""
         self.paths: dict[int, list[Region]] = {}
         self.kept: list[Any] = []
         """Environments asked about, so that the identity of each stays its own."""
         self.aliases: dict[tuple[int, int], tuple[Context, int]] = {}
         """By environment and slot: the same value in another run."""
+        self.missed_z3 = False
+        """Whether z3 could have been asked, were it installed."""
         self.promising = False
         """Whether conditions are looked into although they are known to hold."""
         self.limit = LOOKS
@@ -134,7 +138,10 @@ class Elements:
         name = self.inputs[leaf].name if leaf >= 0 else f"v{slot}"
         if step > 1 and leaf < 0:
             return [(_EVERYWHERE, self.atom(key, name, 0, (hi - lo) // step) * step + lo)]
-        return [(_EVERYWHERE, self.atom(key, name, lo, hi, leaf, place))]
+        value = self.atom(key, name, lo, hi, leaf, place)
+        if leaf < 0:
+            self.origins[next(iter(value.terms))] = (context, slot, place)
+        return [(_EVERYWHERE, value)]
 
     # Values
 

@@ -21,6 +21,7 @@ from redzone.engine import Seen
 from redzone.engine.forward import Context
 from redzone.engine.program import Step
 from redzone.frontend.trace import Input
+from redzone.prove import solver
 from redzone.prove.conditions import rerun_of
 from redzone.prove.elements import LOOKS, Elements, NotAffine, Work
 from redzone.prove.needs import APART, FAR, Need
@@ -61,6 +62,8 @@ class Outcome:
     relations: tuple[Condition, ...] = ()
     made: bool = False
     """Whether the program itself limits the index, too widely."""
+    by: str = "exact"
+    """What decided it."""
 
 
 class Exact:
@@ -76,6 +79,7 @@ class Exact:
         self.elements.limit = looks
         self.ways: dict[int, tuple[Context, list[Context]]] = {}
         self.asked = 0
+        self.asked_z3 = 0
 
     def rerun(self, context: Context, step: Step, k: int) -> Context | None:
         key = (id(context.env), id(step), k)
@@ -104,7 +108,13 @@ class Exact:
             return None
         if not self.elements.spills:
             # Only asked for a proof: the first region that cannot be ruled out ends it.
-            return Outcome([]) if not any(map(self.possible, cases)) else None
+            by = "exact"
+            for case in cases:
+                if self.possible(case):
+                    if not self.solved(case):
+                        return None
+                    by = "z3"
+            return Outcome([], by=by)
         return self.condition(cases)
 
     def violations(self, site: Site, one: Seen) -> Iterable[Case]:
@@ -200,6 +210,14 @@ class Exact:
         if isinstance(found, dict):
             case.point = found
         return found is not None
+
+    def solved(self, case: Case) -> bool:
+        """Whether z3 rules out a region that isl could not."""
+        if self.asked_z3 >= solver.ASKED:
+            return False
+        ruled_out = solver.rules_out(self.elements, case.region, case.index)
+        self.asked_z3 += ruled_out is not None
+        return bool(ruled_out)
 
     # Conditions
 

@@ -54,7 +54,7 @@ def _dynamic_update_slice(eqn: Any, a: Fact, update: Fact, *starts: Fact) -> Fac
         return a
     if all(x == y for x, y in zip(whole, part, strict=True)):
         return update
-    if is_worth_telling_apart(whole, a, update):
+    if is_worth_telling_apart(whole, a, update, all(start.step == 0 for start in starts)):
         # The start is clamped into the array, so the window always lies inside.
         places = [
             (min(max(start.lo, 0), n - size), min(max(start.hi, 0), n - size))
@@ -65,13 +65,13 @@ def _dynamic_update_slice(eqn: Any, a: Fact, update: Fact, *starts: Fact) -> Fac
     return join(summarised_along(a, partial), summarised_along(update, partial))
 
 
-def is_worth_telling_apart(shape: Any, a: Fact, update: Fact) -> bool:
-    """Whether the elements of a small array of integers are worth keeping apart across a write."""
+def is_worth_telling_apart(shape: Any, a: Fact, update: Fact, known: bool) -> bool:
+    """Whether the elements of a small array of integers are worth keeping apart across a write, at a known place."""
     if not all(type(n) is int for n in shape) or not 1 < math.prod(shape) <= KEEP:
         return False
     if not (is_small(a) and is_small(update)) or isinstance(summarised(a).lo, float):
         return False
-    return a.kept or not leq(summarised(update), a)
+    return a.kept or known or not leq(summarised(update), a)
 
 
 def written(shape: Any, a: Fact, update: Fact, places: list[tuple[int, int]], window: Any, aligned: bool) -> Fact:
@@ -180,7 +180,7 @@ def _scatter(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
     if eqn.primitive.name == "scatter" and eqn.params.get("update_jaxpr") is not None:
         return top_of(eqn.outvars[0])
     shape = eqn.invars[0].aval.shape
-    if is_worth_telling_apart(shape, a, updates):
+    if is_worth_telling_apart(shape, a, updates, indices.lo is indices.hi or indices.step == 0):
         site = ACCESSES[eqn.primitive](eqn, ())
         places = _places(site, indices)
         if places is not None:
