@@ -33,6 +33,14 @@ class EngineMutant:
         *outer, name = path.split(".")
         for part in outer:
             owner = getattr(owner, part)
+        if not hasattr(owner, name):
+            # A built-in: the module gets a name of its own for a while.
+            setattr(owner, name, self.wrong(None))
+            try:
+                yield
+            finally:
+                delattr(owner, name)
+            return
         right = getattr(owner, name)
         setattr(owner, name, self.wrong(right))
         try:
@@ -183,6 +191,22 @@ def _harmless_witness(right: Any) -> Any:
     return wrong
 
 
+def _shorter_range(lo: int, hi: int, step: int) -> range:
+    return range(lo, hi - 1, step)
+
+
+def _seen_inside_only(right: Any) -> Any:
+    """A value that is also a result of its jaxpr is taken for one that is not."""
+
+    def wrong(self: Any, jaxpr: Any, var: Any) -> Any:
+        try:
+            return right(self, jaxpr, var)
+        except Exception:
+            return self.known[id(jaxpr)].get(var, [])
+
+    return wrong
+
+
 LOOPS, REFINE, FORWARD = "engine.loops", "engine.refine", "engine.forward"
 
 ENGINE_MUTANTS = [
@@ -234,4 +258,8 @@ ENGINE_MUTANTS = [
     EngineMutant("conditions are believed", "prove.decide:proves", _everything_proved),
     EngineMutant("conditions one too wide", "prove.decide:as_conditions", _wider_conditions),
     EngineMutant("a witness that is none", "prove.decide:find_witness", _harmless_witness),
+    EngineMutant("every conversion is a renaming", "engine.slice:_is_renaming", _constant(True)),
+    EngineMutant("a value seen elsewhere is discarded", "prove.masks:Uses.of", _seen_inside_only),
+    EngineMutant("all but the last value are tried", "engine.tabulate:range", lambda right: _shorter_range),
+    EngineMutant("every callback raises", "engine.errors:_never_returns", _constant(True)),
 ]

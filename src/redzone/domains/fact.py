@@ -146,7 +146,8 @@ def _constant_float(array: np.ndarray) -> Fact:
     nan = bool(missing.any())
     if nan:
         if missing.all():
-            return TOP_FLOAT
+            # Only NaN: no number is among its elements, so any pair of bounds holds; zero is as good as another.
+            return Fact(0.0, 0.0, 1, True)
         wide = wide[~missing]
     elif 1 < wide.size <= KEEP and wide.ndim:
         return Fact(wide, wide)

@@ -16,6 +16,7 @@ from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
+from redzone.engine.tabulate import SPREAD, tabulated
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES
 from redzone.rules.table import top_of
@@ -200,7 +201,10 @@ class Runner:
             return first or second or env[step.ins[1]]
         if kept:
             return _chosen(which, first, second)
-        return join(first, second)
+        result = join(first, second)
+        if type(result.lo) is int and type(result.hi) is int and result.hi - result.lo > SPREAD:
+            return tabulated(program, env, step, result)
+        return result
 
     def refined(self, program: Program, env: list[Any], step: Step, k: int, level: Any) -> Fact | None:
         """What a select's case holds where it is taken; None where it never is."""
@@ -229,7 +233,7 @@ class Runner:
             body = step.bodies[k]
             inner = self.run(body, [facts[i] for i in step.extra[k]], context is not None, context, step, k)
             for i, out in enumerate(step.outs):
-                if out >= 0:
+                if out >= 0 and i not in body.errors:
                     fact, old = inner[body.outs[i]], results[i]
                     results[i] = fact if old is None else join(old, fact)
         for i, out in enumerate(step.outs):

@@ -43,6 +43,7 @@ class Program:
     __slots__ = (
         "_masks",
         "defs",
+        "errors",
         "inputs",
         "jaxpr",
         "last",
@@ -66,12 +67,14 @@ class Program:
         self.outs: list[int] = []
         """One slot per result of the jaxpr, -1 where nobody asked."""
         self.defs: dict[int, Step] = {}
+        self.errors: frozenset[int] = frozenset()
+        """Results that a run never has, because the branch ends in an error before."""
         self.thresholds: tuple[int, ...] = ()
         self.memo: dict[Any, Any] = {}
         self.last: list[Any] | None = None
         """The environment of the latest run: the next one computes again only what its inputs change."""
-        self.masks: list[tuple[int, int, int]] = []
-        """(identity of an access, slot of a select's condition, which case the access's result is)."""
+        self.masks: list[tuple[int, int, tuple[int, int]]] = []
+        """(identity of an access, slot of a select's condition, (which use, which case the access's result is))."""
         self.special: dict[Step, Any] | None = None
         """Steps computed in a better way than their rule, while something about the inputs is known."""
         self.watched: list[tuple[Any, list[int]]] = []

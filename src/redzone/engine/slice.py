@@ -14,6 +14,7 @@ import numpy as np
 from redzone.access.site import Site
 from redzone.access.xla import ACCESSES
 from redzone.domains import Fact, constant, dtype_info, scalar, top
+from redzone.engine.errors import results_of_errors
 from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
 from redzone.engine.literals import FOLDED, fold, known_index
@@ -24,6 +25,8 @@ from redzone.rules.table import SAME, SUMMARY, anything
 
 #: A sub-program up to this many equations is inlined even where it is called more than once.
 SMALL = 40
+#: How many steps back a float that is compared may be made from literals to be computed.
+FOLDED_DEPTH = 6
 
 _ANYTHING = Rule(anything, "none")
 
@@ -70,6 +73,17 @@ _WALKED = {
     **_SPECIAL,
 }
 _WALKED.pop(primitives().get("linear_solve_p"), None)
+_CONVERT_P = primitives()["convert_element_type_p"]
+#: Primitives whose result is their operand under another name; a conversion only to the type it has.
+_RENAMING = frozenset(
+    primitives()[n + "_p"]
+    for n in ("copy", "stop_gradient", "sharding_constraint", "pvary", "name", "convert_element_type")
+    if n + "_p" in primitives()
+)
+_PLAIN_FLOATS = frozenset(
+    primitives()[n + "_p"]
+    for n in ("add", "sub", "mul", "neg", "max", "min", "copy", "convert_element_type", "select_n")
+)
 #: Primitives that are neither accesses nor hold a jaxpr with accesses.
 PLAIN = frozenset(p for p, what in _WALKED.items() if what in (0, 6))
 
@@ -147,6 +161,12 @@ class Inventory:
         self.touches[key] = touches
 
 
+def _is_renaming(eqn: Any) -> bool:
+    if eqn.primitive is not _CONVERT_P:
+        return len(eqn.invars) == 1
+    return bool(eqn.invars[0].aval.dtype == eqn.outvars[0].aval.dtype)
+
+
 def _has_jaxpr(params: dict[str, Any]) -> bool:
     return any(hasattr(v, "eqns") or hasattr(v, "jaxpr") or type(v) in (tuple, list) for v in params.values())
 
@@ -154,7 +174,7 @@ def _has_jaxpr(params: dict[str, Any]) -> bool:
 class Frame:
     """One jaxpr being sliced into a program: its variables' slots, and what its inputs are outside."""
 
-    __slots__ = ("bindings", "consts", "jaxpr", "parent", "slots")
+    __slots__ = ("bindings", "consts", "jaxpr", "makers", "parent", "slots")
 
     def __init__(self, parent: Frame | None, bindings: dict[Any, Any], consts: dict[Any, Any]) -> None:
         self.parent = parent
@@ -162,10 +182,18 @@ class Frame:
         self.consts = consts
         self.slots: dict[Any, int] = {}
         self.jaxpr: Any = None
+        self.makers: dict[Any, Any] | None = None
+
+    def maker(self, var: Any) -> Any:
+        """The equation that makes a variable, None for an input."""
+        if self.makers is None:
+            self.makers = {v: eqn for eqn in self.jaxpr.eqns for v in eqn.outvars} if self.jaxpr is not None else {}
+        return self.makers.get(var)
 
 
-#: By identity of a select (or the call around it): (identity of the access, the condition, the case it fills).
-Masks = dict[int, list[tuple[int, Any, int]]]
+#: By identity of a select (or the call around it): (identity of the access, the condition, which of its uses and the
+#: case it fills).
+Masks = dict[int, list[tuple[int, Any, tuple[int, int]]]]
 
 
 class Slicer:
@@ -337,6 +365,9 @@ class _Build:
 
     def simple(self, eqn: Any, frame: Frame) -> None:
         slots = frame.slots
+        if eqn.primitive in _RENAMING and _is_renaming(eqn):
+            self.rename(eqn, frame, eqn.invars[0], slots[eqn.outvars[0]])
+            return
         rule = RULES.get(eqn.primitive)
         if rule is None:
             if eqn.primitive is AXIS_INDEX_P:
@@ -364,13 +395,42 @@ class _Build:
             ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
         self.emit(SIMPLE, eqn, ins, outs).rule = rule
 
+    def rename(self, eqn: Any, frame: Frame, atom: Any, slot: int) -> None:
+        """Give a value's slot to the atom that it is another name of; a step only where that has one already."""
+        while type(atom) is not Literal and atom in frame.bindings and frame.parent is not None:
+            frame, atom = frame.parent, frame.bindings[atom]
+        if type(atom) is Literal or atom in frame.slots or atom in frame.consts:
+            self.emit(SIMPLE, eqn, (self.slot(frame, atom),), (slot,)).rule = SAME
+        else:
+            frame.slots[atom] = slot
+
     def given(self, frame: Frame, atom: Any) -> int:
         """An integer is asked for; a float only where it is already part of the program."""
         if type(atom) is Literal or dtype_info(getattr(atom.aval, "dtype", None)).integral:
             return self.slot(frame, atom)
-        if self.slicer.everything or self.is_asked(frame, atom):
+        if self.slicer.everything or self.is_asked(frame, atom) or self.is_known(frame, atom, FOLDED_DEPTH):
             return self.slot(frame, atom)
         return self.unasked(atom)
+
+    def is_known(self, frame: Frame, atom: Any, depth: int) -> bool:
+        """Whether a float scalar is made, in a few plain steps, from literals, constants and integers alone."""
+        if atom.aval.shape != ():
+            return False
+        while atom in frame.bindings and frame.parent is not None:
+            frame, atom = frame.parent, frame.bindings[atom]
+            if type(atom) is Literal:
+                return True
+        if atom in frame.consts:
+            return True
+        eqn = frame.maker(atom)
+        if eqn is None or depth == 0 or eqn.primitive not in _PLAIN_FLOATS:
+            return False
+        return all(
+            type(a) is Literal
+            or dtype_info(getattr(a.aval, "dtype", None)).integral
+            or self.is_known(frame, a, depth - 1)
+            for a in eqn.invars
+        )
 
     def is_asked(self, frame: Frame, atom: Any) -> bool:
         at: Frame | None = frame
@@ -496,10 +556,7 @@ class _Build:
             slot = frame.slots.get(outer)
             if slot is None:
                 continue
-            if type(v) is not Literal and v not in within.slots and v not in within.bindings and v not in within.consts:
-                within.slots[v] = slot
-            else:
-                self.emit(SIMPLE, eqn, (self.slot(within, v),), (slot,)).rule = SAME
+            self.rename(eqn, within, v, slot)
         self.reverse(inner, within)
 
     def sharded(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> None:
@@ -542,6 +599,9 @@ class _Build:
         if not asked and not any(touches[id(j)] for j, _ in branches) and not self.slicer.everything:
             return
         bodies = [self.slicer.program(j, c, asked) for j, c in branches]
+        if asked:
+            for body in bodies:
+                body.errors = results_of_errors(body.jaxpr)
         used = sorted({i for body in bodies for i, _ in body.inputs})
         place = {i: k + 1 for k, i in enumerate(used)}
         step = self.emit(
