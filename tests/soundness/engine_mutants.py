@@ -191,6 +191,14 @@ def _harmless_witness(right: Any) -> Any:
     return wrong
 
 
+def _zeros_below(right: Any) -> Any:
+    return lambda fact: right(fact) if summarised(fact).hi != 1 or summarised(fact).lo != 1 else Fact(0, 0, 0)
+
+
+def _other_branch(right: Any) -> Any:
+    return lambda self, program, step, slot, k: right(self, program, step, slot, 1 - k)
+
+
 def _shorter_range(lo: int, hi: int, step: int) -> range:
     return range(lo, hi - 1, step)
 
@@ -260,6 +268,9 @@ ENGINE_MUTANTS = [
     EngineMutant("a witness that is none", "prove.decide:find_witness", _harmless_witness),
     EngineMutant("every conversion is a renaming", "engine.slice:_is_renaming", _constant(True)),
     EngineMutant("a value seen elsewhere is discarded", "prove.masks:Uses.of", _seen_inside_only),
+    EngineMutant("a while's body starts less often", f"{LOOPS}:_grown", _grown_less),
+    EngineMutant("what zeros they were does not matter", "engine.mass:summarised", _zeros_below),
+    EngineMutant("any cond takes this branch", f"{FORWARD}:Runner.of_same_branch", _other_branch),
     EngineMutant("all but the last value are tried", "engine.tabulate:range", lambda right: _shorter_range),
     EngineMutant("every callback raises", "engine.errors:_never_returns", _constant(True)),
 ]

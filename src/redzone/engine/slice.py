@@ -73,7 +73,7 @@ _WALKED = {
     **_SPECIAL,
 }
 _WALKED.pop(primitives().get("linear_solve_p"), None)
-_CONVERT_P = primitives()["convert_element_type_p"]
+_CONVERT_P, _SUM_P = primitives()["convert_element_type_p"], primitives()["reduce_sum_p"]
 #: Primitives whose result is their operand under another name; a conversion only to the type it has.
 _RENAMING = frozenset(
     primitives()[n + "_p"]
@@ -242,6 +242,14 @@ def _constant_fact(value: Any) -> Fact:
     return constant(value)
 
 
+def counts(frame: Frame, eqn: Any) -> bool:
+    """Whether a sum of floats is one of integers that were only converted."""
+    if eqn.primitive is not _SUM_P or type(eqn.invars[0]) is Literal:
+        return False
+    made = frame.maker(eqn.invars[0])
+    return made is not None and made.primitive is _CONVERT_P and dtype_info(made.invars[0].aval.dtype).integral
+
+
 class _Build:
     """One backward pass over one jaxpr, with what it inlines."""
 
@@ -383,7 +391,7 @@ class _Build:
         outs = [slots.get(v, -1) for v in eqn.outvars]
         needs = rule.needs
         if needs == "all":
-            if not rule.floats and not dtype_info(eqn.outvars[0].aval.dtype).integral:
+            if not rule.floats and not dtype_info(eqn.outvars[0].aval.dtype).integral and not counts(frame, eqn):
                 rule, ins = _ANYTHING, [self.unasked(a) for a in eqn.invars]
             else:
                 ins = [self.slot(frame, a) for a in eqn.invars]
