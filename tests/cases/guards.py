@@ -214,3 +214,33 @@ def counter_under_other_names_too_long(x, steps):
         return lax.stop_gradient(step + 1), again.astype(np.int32)
 
     return x.at[lax.while_loop(lambda c: c[0] < 4, body, (0, 0))[1]].get(mode="promise_in_bounds")  #: unsafe
+
+
+@case(f32(8), flag(8))
+def counter_in_a_vector(x, on):
+    def body(c):
+        c = c.at[0].set(c[0] + 1)  #: safe
+        return c.at[1].set(on[c[0]])  #: safe
+
+    return x[lax.while_loop(lambda c: (c[0] < 7) & (c[1] == 0), body, jnp.array([0, 0]))[0]]  #: safe
+
+
+@case(f32(8), flag(8))
+def counter_in_a_vector_too_far(x, on):
+    def body(c):
+        c = c.at[0].set(c[0] + 1)  #: safe
+        return c.at[1].set(c[0] - 2)  #: safe
+
+    end = lax.while_loop(lambda c: (c[0] < 8) & (c[1] < 7), body, jnp.array([0, 0]))
+    return x.at[end[0]].get(mode="promise_in_bounds")  #: unsafe
+
+
+@case(f32(4), i32(3, min=-9, max=9), i32(min=-9, max=9))
+def elements_of_a_vector(x, v, i):
+    first = (v[0] >= 0) & (v[0] < 4)
+
+    def second():
+        return x.at[v[1] + 4].get(mode="promise_in_bounds")  #: unsafe
+
+    changed = v.at[1].set(i)  #: safe
+    return changed, lax.cond(first, lambda: x[v[0]], lambda: x[0]), lax.cond(first, second, lambda: x[0])  #: safe

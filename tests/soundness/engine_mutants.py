@@ -199,6 +199,20 @@ def _other_branch(right: Any) -> Any:
     return lambda self, program, step, slot, k: right(self, program, step, slot, 1 - k)
 
 
+def _next_place(right: Any) -> Any:
+    def wrong(eqn: Any, indices: Fact) -> Any:
+        place = right(eqn, indices)
+        if place is None:
+            return None
+        return tuple((p + 1) % n for p, n in zip(place, eqn.invars[0].aval.shape, strict=True))
+
+    return wrong
+
+
+def _slice_is_all(right: Any) -> Any:
+    return lambda self, step, fact: self.narrow(step.ins[0], summarised(fact), refine.ALL)
+
+
 def _shorter_range(lo: int, hi: int, step: int) -> range:
     return range(lo, hi - 1, step)
 
@@ -271,6 +285,8 @@ ENGINE_MUTANTS = [
     EngineMutant("a while's body starts less often", f"{LOOPS}:_grown", _grown_less),
     EngineMutant("what zeros they were does not matter", "engine.mass:summarised", _zeros_below),
     EngineMutant("any cond takes this branch", f"{FORWARD}:Runner.of_same_branch", _other_branch),
+    EngineMutant("another element is set", "rules.indexing:_only_place", _next_place),
+    EngineMutant("what holds for a slice holds for all", f"{REFINE}:Refiner.narrow_part", _slice_is_all),
     EngineMutant("all but the last value are tried", "engine.tabulate:range", lambda right: _shorter_range),
     EngineMutant("every callback raises", "engine.errors:_never_returns", _constant(True)),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from redzone.access.site import column_of, stays_inside
 from redzone.access.xla import ACCESSES
 from redzone.domains import Fact, constant, join, scalar, settle, summarised, top
+from redzone.domains.fact import SHORT, is_small
 from redzone.rules import floats, integers
 from redzone.rules.integers import of, wrapped
 from redzone.rules.shapes import summarised_along
@@ -137,14 +139,46 @@ def _single_column(a: Fact, site: Any, numbers: Any, indices: Fact) -> Fact | No
     return settle(a.lo[at], a.hi[at], a.nan)
 
 
-@rule("scatter_p", "scatter_min_p", "scatter_max_p", needs=(0, 2))
+@rule("scatter_p")
 def _scatter(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
-    """Every element is the old one, an update, or (min, max) whichever of the two is taken.
+    """Every element is the old one or an update; where one element of a short array is set, it is the update.
 
-    `scatter_apply` is the plain primitive with a function of its own.
+    `scatter_apply` is this primitive with a function of its own.
     """
-    if eqn.primitive.name == "scatter" and eqn.params.get("update_jaxpr") is not None:
+    if eqn.params.get("update_jaxpr") is not None:
         return top_of(eqn.outvars[0])
+    place = _only_place(eqn, indices)
+    updates = summarised(updates)
+    if place is not None and is_small(a) and is_small(updates):
+        shape = eqn.invars[0].aval.shape
+        lo, hi = np.array(np.broadcast_to(a.lo, shape)), np.array(np.broadcast_to(a.hi, shape))
+        lo[place], hi[place] = updates.lo, updates.hi
+        return settle(lo, hi, a.nan or updates.nan)
+    return join(summarised(a), updates)
+
+
+def _only_place(eqn: Any, indices: Fact) -> tuple[int, ...] | None:
+    """The element that a scatter of one element into a short array sets, where that is known."""
+    shape = eqn.invars[0].aval.shape
+    if any(type(n) is not int for n in shape) or not 1 < math.prod(shape) <= SHORT:
+        return None
+    site = ACCESSES[eqn.primitive](eqn, ())
+    if site.count != 1 or any(n != 1 for n in site.window) or of(eqn.outvars[0]).kind == "x":
+        return None
+    place = [0] * len(shape)
+    for column in site.columns:
+        lo, hi = column_of(indices, column.column)
+        if type(lo) is np.ndarray:
+            lo, hi = lo.min().item(), hi.max().item()
+        if type(lo) is not int or lo != hi or not 0 <= lo <= column.limit:
+            return None
+        place[column.dim] = lo
+    return tuple(place)
+
+
+@rule("scatter_min_p", "scatter_max_p", needs=(0, 2))
+def _scatter_extreme(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
+    """Every element is the old one or an update, whichever of the two is taken."""
     return join(summarised(a), summarised(updates))
 
 
