@@ -144,3 +144,47 @@ def counters_side_by_side_too_far(x, n):
         return step + 1, other + 1, total + x.at[other].get(mode="promise_in_bounds")  #: unsafe
 
     return lax.while_loop(lambda c: (c[0] < 5) & (c[2] < 9), body, (0, 0, 0.0))
+
+
+def _part(share):
+    return jnp.where(share >= 0, share, 0.5)
+
+
+@case(f32(4), f32(4, min=0.0, max=9.0), f32(3, min=0.0, max=1.0))
+def share_of_the_last(x, weights, share):
+    line = jnp.cumsum(weights)
+    return x.at[jnp.searchsorted(line, line[-1] * _part(share))].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(4), f32(4, min=0.0, max=9.0), f32(min=0.0, max=1.0))
+def one_share_of_the_last(x, weights, share):
+    line = jnp.cumsum(weights)
+    return x.at[jnp.searchsorted(line, line[-1] * _part(share))].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(4), f32(4, min=0.0, max=9.0), f32(3, min=0.0, max=1.5))
+def more_than_the_last(x, weights, share):
+    line = jnp.cumsum(weights)
+    at = jnp.searchsorted(line, line[-1] * _part(share))  #: safe
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(4), f32(4, min=-9.0, max=0.0), f32(3, min=0.0, max=1.0))
+def share_of_something_negative(x, weights, share):
+    line = jnp.cumsum(weights)
+    at = jnp.searchsorted(line, line[-1] * _part(share))  #: safe
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(4), f32(4, min=0.0, max=9.0), f32(3, min=0.0, max=1.0))
+def after_a_share_of_the_last(x, weights, share):
+    line = jnp.cumsum(weights)
+    at = jnp.searchsorted(line, line[-1] * _part(share), side="right")  #: safe
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(4), f32(4, min=0.0, max=9.0), f32(3, min=0.0, max=1.0))
+def share_of_another(x, weights, share):
+    line = jnp.cumsum(weights)
+    at = jnp.searchsorted(line, jnp.cumsum(weights + 1)[-1] * _part(share))  #: safe
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown

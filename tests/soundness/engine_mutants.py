@@ -287,6 +287,8 @@ ENGINE_MUTANTS = [
     EngineMutant("any cond takes this branch", f"{FORWARD}:Runner.of_same_branch", _other_branch),
     EngineMutant("another element is set", "rules.indexing:_only_place", _next_place),
     EngineMutant("what holds for a slice holds for all", f"{REFINE}:Refiner.narrow_part", _slice_is_all),
+    EngineMutant("every search ends before the end", f"{LOOPS}:stays_below", _constant(True)),
+    EngineMutant("every product is with the last element", "engine.search:_is_last", _constant(True)),
     EngineMutant("all but the last value are tried", "engine.tabulate:range", lambda right: _shorter_range),
     EngineMutant("every callback raises", "engine.errors:_never_returns", _constant(True)),
 ]

@@ -142,7 +142,7 @@ class Runner:
             kind = step.kind
             reads: Sequence[int] = step.ins
             if kind in (SCAN, WHILE):
-                reads = (*reads, *step.extra.inits)
+                reads = (*reads, *step.extra.inits, *step.extra.also)
             is_behind = not behind.isdisjoint(reads)
             if is_behind:
                 behind.update(step.outs)

@@ -17,6 +17,7 @@ from redzone.domains.fact import strided
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import OBSERVE, SIMPLE, LoopShape, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
+from redzone.engine.search import stays_below
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
@@ -238,6 +239,11 @@ def _scan(
             env[out] = last if type(length) is int else join(last, env[shape.inits[shape.carries.index(i)]])
         else:
             env[out] = _stacked(inner[body.outs[i]])
+    share = shape.search
+    if share is not None and step.outs[1] >= 0 and len(inits) == 2:
+        low, high = inits
+        if stays_below(share, env[share.last], env[share.share], low, high, length):
+            env[step.outs[1]] = _within(env[step.outs[1]], Fact(0, share.size - 1))
 
 
 def _count(carries: _Carries, trips: int | None) -> dict[int, Fact]:

@@ -116,3 +116,7 @@ class LoopShape:
     carry_count: int = 0
     inits: tuple[int, ...] = ()
     """The slots of the carries' first values."""
+    search: Any = None
+    """What a binary search looks for, where that keeps it from the array's end."""
+    also: tuple[int, ...] = ()
+    """Slots that its result hangs on besides."""

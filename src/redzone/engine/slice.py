@@ -19,6 +19,7 @@ from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
 from redzone.engine.literals import FOLDED, fold, known_index
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, LoopShape, Program, Step
+from redzone.engine.search import Share, factors, search_of
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives, scan_counts
 from redzone.rules import RULES, Rule
 from redzone.rules.table import SAME, SUMMARY, anything
@@ -650,6 +651,38 @@ class _Build:
         )
         # A carry whose final value is wanted but never read in the body still needs its first value.
         step.extra.inits = tuple(self.slot(frame, eqn.invars[first + i]) for i in step.extra.carries)
+        if 1 in asked and count == 2 and len(eqn.invars) == first + 2:
+            self.search(eqn, frame, inner, first, step.extra)
+
+    def search(self, eqn: Any, frame: Frame, inner: Any, consts: int, shape: LoopShape) -> None:
+        """Note what a binary search looks for if it is a share of the last element."""
+        found = search_of(inner, consts)
+        if found is None:
+            return
+        parts = factors(self.resolve, frame, eqn.invars[found.query], eqn.invars[found.array], found.size)
+        if parts is not None:
+            at, last, part = parts
+            shape.also = (self.slot(at, last), self.slot(at, part))
+            shape.search = Share(found.size, *shape.also)
+
+    def resolve(self, frame: Frame, atom: Any) -> tuple[Frame, Any]:
+        """The atom that an atom is another name of, and where."""
+        while type(atom) is not Literal:
+            if atom in frame.bindings and frame.parent is not None:
+                frame, atom = frame.parent, frame.bindings[atom]
+                continue
+            eqn = frame.maker(atom)
+            if eqn is not None and eqn.primitive in _RENAMING and _is_renaming(eqn):
+                atom = eqn.invars[0]
+            elif eqn is not None and eqn.primitive in CALLS and eqn.primitive is not SHARD_MAP_P:
+                inner, _ = open_jaxpr(eqn.params[CALLS[eqn.primitive]])
+                result = inner.outvars[eqn.outvars.index(atom)] if len(inner.outvars) == len(eqn.outvars) else None
+                if result is None or type(result) is Literal or result not in inner.invars:
+                    break
+                atom = eqn.invars[inner.invars.index(result)]
+            else:
+                break
+        return frame, atom
 
     def loop(self, eqn: Any, frame: Frame) -> None:
         p = eqn.params

@@ -112,6 +112,19 @@ def total(a: Fact, count: Any, info: DtypeInfo) -> Fact:
     return Fact(lo, hi, 0 if lo == hi and not a.nan else 1, a.nan)
 
 
+def running(a: Fact, count: Any, info: DtypeInfo) -> Fact:
+    """Sums of up to so many numbers none of which is negative, added in any order.
+
+    No rounding makes such a sum negative, and each of fewer than `count` additions is off by at most one part in
+    2^(mantissa - 1): together less than by the factor below.
+    """
+    a = summarised(a)
+    slack = 2.0 ** (2 - info.mantissa) * count if type(count) is int else 1.0
+    if a.lo < 0 or info.bits <= 8 or slack >= 1:
+        return TOP_FLOAT
+    return outward(0.0, a.hi * count * (1.0 + slack) if a.hi < _INF else _INF, a.nan, info)
+
+
 def absolute(a: Fact) -> Fact:
     a = summarised(a)
     lo = 0.0 if a.lo <= 0 <= a.hi else min(abs(a.lo), abs(a.hi))

@@ -101,10 +101,12 @@ def _arg_extreme(eqn: Any, *_: Fact) -> Fact:
     return wrapped(0, n - 1, 0 if n == 1 else 1, of(eqn.outvars[0]))
 
 
-@rule("cumsum_p", floats=False)
+@rule("cumsum_p")
 def _cumsum(eqn: Any, a: Fact) -> Fact:
     info, axis = of(eqn.outvars[0]), eqn.params["axis"]
     n = eqn.invars[0].aval.shape[axis]
+    if info.kind == "f":
+        return floats.running(a, n, info)
     if not info.integral or info.kind == "b":
         return top_of(eqn.outvars[0])
     if type(a.lo) is np.ndarray:
