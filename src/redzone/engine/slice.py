@@ -192,9 +192,9 @@ class Frame:
         return self.makers.get(var)
 
 
-#: By identity of a select (or the call around it): (identity of the access, the condition, which of its uses and the
-#: case it fills).
-Masks = dict[int, list[tuple[int, Any, tuple[int, int]]]]
+#: By identity of a select (or the call around it): (identity of the access, the condition, (which of its uses it is,
+#: the case it fills, whether the condition has one element for each index tuple)).
+Masks = dict[int, list[tuple[int, Any, tuple[int, int, bool]]]]
 
 
 class Slicer:

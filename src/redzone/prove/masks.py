@@ -177,7 +177,8 @@ def masked_sites(analysis: Analysis, closed: Any, facts: Sequence[Fact], sites: 
             wanted[id(site.eqn)] = sum(map(len, uses_of))
             for use, ways in enumerate(uses_of):
                 for way in ways:
-                    masks.setdefault(id(way.eqn), []).append((id(site.eqn), way.condition, (use, way.case)))
+                    each = bool(way.condition.aval.shape)
+                    masks.setdefault(id(way.eqn), []).append((id(site.eqn), way.condition, (use, way.case, each)))
     if not wanted:
         return set()
     good: dict[int, bool] = {}
@@ -204,14 +205,14 @@ def _judged(context: Context, wanted: dict[int, int]) -> Iterable[tuple[int, boo
             # Inlined more than once: which select belongs to which access is not tracked.
             yield key, False
             continue
-        by_use: dict[int, list[tuple[int, int]]] = {}
-        for slot, (use, case) in conditions:
-            by_use.setdefault(use, []).append((slot, case))
+        by_use: dict[int, list[tuple[int, int, bool]]] = {}
+        for slot, (use, case, each) in conditions:
+            by_use.setdefault(use, []).append((slot, case, each))
         yield key, all(_inside_when(context, mine[0], together) for together in by_use.values())
 
 
-def _inside_when(context: Context, step: Step, conditions: Sequence[tuple[int, int]]) -> bool:
-    """Whether the index is inside wherever all of these conditions pick their cases."""
+def _inside_when(context: Context, step: Step, conditions: Sequence[tuple[int, int, bool]]) -> bool:
+    """Whether the index is inside wherever all of these conditions, one for all or one for each, pick their cases."""
     site = step.site
     assert site is not None
     if step.extra is not None:
@@ -219,11 +220,10 @@ def _inside_when(context: Context, step: Step, conditions: Sequence[tuple[int, i
     refiner = Refiner(context.program, context.env)
     level: Any = ALL
     try:
-        for condition, case in conditions:
-            maker = context.program.defs.get(condition)
-            if maker is None or context.env[condition] is None:
+        for condition, case, each in conditions:
+            if context.env[condition] is None:
                 continue
-            own = _HERE if maker.eqn.outvars[maker.outs.index(condition)].aval.shape else ALL
+            own = _HERE if each else ALL
             level = own if level is ALL else level
             refiner.assume(condition, case, own)
         facts = [

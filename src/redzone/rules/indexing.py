@@ -151,7 +151,8 @@ def _scatter(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
     updates = summarised(updates)
     if place is not None and is_small(a) and is_small(updates):
         shape = eqn.invars[0].aval.shape
-        lo, hi = np.array(np.broadcast_to(a.lo, shape)), np.array(np.broadcast_to(a.hi, shape))
+        kind = np.int64 if of(eqn.outvars[0]).integral else np.float64
+        lo, hi = (np.array(np.broadcast_to(end, shape), kind) for end in (a.lo, a.hi))
         lo[place], hi[place] = updates.lo, updates.hi
         return settle(lo, hi, a.nan or updates.nan)
     return join(summarised(a), updates)
