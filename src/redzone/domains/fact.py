@@ -20,7 +20,7 @@ from redzone.domains.symbolic import at_most, is_inconclusive, larger, smaller
 #: How many elements may be kept apart in one fact.
 KEEP = 1024
 #: An array up to this long keeps its elements apart also through writes, conditions and loops.
-SHORT = 64
+SHORT = 16
 #: Kept-apart integers stay this small, so that numpy's int64 holds any one product or sum of two.
 SMALL = 2**31
 
