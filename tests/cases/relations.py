@@ -64,15 +64,28 @@ def one_diagonal_too_long(x):
     return lax.fori_loop(0, 6, diagonal, x)
 
 
-@jax.jit
-def _both(x, i, j):
-    near = lax.dynamic_slice(x, (i - j + 5,), (1,))  #: unsafe
-    return near + jnp.sin(jnp.cos(jnp.sin(jnp.cos(jnp.sin(x[:1])))))
+@case(f32(6), i32(min=0, max=5), i32(min=0, max=5))
+def called_with_equal_and_with_different_numbers(x, i, j):
+    @jax.jit
+    def both(x, i, j):
+        near = lax.dynamic_slice(x, (i - j + 5,), (1,))  #: unsafe
+        for _ in range(40):
+            near = jnp.sin(near)
+        return near
+
+    return both(x, i, i) + both(x, i, j)
 
 
 @case(f32(6), i32(min=0, max=5), i32(min=0, max=5))
-def called_with_equal_and_with_different_numbers(x, i, j):
-    return _both(x, i, i) + _both(x, i, j) + lax.dynamic_slice(x, (i - i,), (1,))  #: safe
+def called_with_equal_numbers(x, i, j):
+    @jax.jit
+    def both(x, i, j):
+        near = lax.dynamic_slice(x, (i - j + 5,), (1,))  #: safe
+        for _ in range(40):
+            near = jnp.sin(near)
+        return near
+
+    return both(x, i, i) + both(x, j, j)
 
 
 @case(f32(16), i32(min=0, max=3), i32(min=0, max=3))
