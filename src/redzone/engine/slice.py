@@ -196,13 +196,17 @@ class Frame:
         self.consts = consts
         self.slots: dict[Any, int] = {}
         self.jaxpr: Any = None
-        self.makers: dict[Any, Any] | None = None
+        self.makers: dict[int, tuple[Any, dict[Any, Any]]] = {} if parent is None else parent.makers
 
     def maker(self, var: Any) -> Any:
         """The equation that makes a variable, None for an input."""
-        if self.makers is None:
-            self.makers = {v: eqn for eqn in self.jaxpr.eqns for v in eqn.outvars} if self.jaxpr is not None else {}
-        return self.makers.get(var)
+        if self.jaxpr is None:
+            return None
+        known = self.makers.get(id(self.jaxpr))
+        if known is None:
+            table = {v: eqn for eqn in self.jaxpr.eqns for v in eqn.outvars}
+            known = self.makers[id(self.jaxpr)] = (self.jaxpr, table)
+        return known[1].get(var)
 
 
 #: By identity of a select (or the call around it): (identity of the access, the condition, (which of its uses it is,

@@ -57,6 +57,8 @@ class Deciding:
         promised = any(not (source.open_above and source.open_below) for source in traced.inputs)
         worth = min(1500, 200 + size // 2) if promised or size <= LARGE else 0
         self.corners = Purse(worth, compiles=False)
+        self.sides = Purse(min(400, 80 + size // 4), compiles=False)
+        """What trying each side of a condition may cost."""
         self.timings = {"exact": 0.0, "conditions": 0.0, "witness": 0.0}
         self.work = {"derive": Work(600 + size // 4), "prove": Work(1200 + size // 2)}
         self.visits = 0
@@ -324,12 +326,12 @@ class Deciding:
             type(b) not in (int, np.ndarray) for n in needs.values() for b in (n.lo, n.hi)
         ):
             return needs
-        replay = Replay(self.traced.jaxpr, [known[key] for key in sites], self.corners)
+        replay = Replay(self.traced.jaxpr, [known[key] for key in sites], self.sides)
         for leaf in list(needs):
             for above in (True, False):
                 need = needs[leaf]
                 whole = summarised(self.facts[leaf])
-                if (np.all(need.hi >= whole.hi) if above else np.all(need.lo <= whole.lo)) or self.corners.left <= 0:
+                if (np.all(need.hi >= whole.hi) if above else np.all(need.lo <= whole.lo)) or self.sides.left <= 0:
                     continue
                 chosen = just_outside(inputs, self.facts, needs, leaf, above)
                 if chosen is None or replay.attempt(filled(inputs, self.facts, chosen)):
