@@ -23,6 +23,8 @@ from tests.fuzz.watch import Contradiction, Failure, Tamper, Watch
 
 RUNS = 3
 """Inputs tried for every program."""
+RELATED_RUNS = 16
+"""The same for a program about relations: it is small, and what breaks a relation is rare."""
 
 
 class Discarded(Exception):
@@ -92,6 +94,7 @@ def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Any, o
     for access in report.accesses:
         outcome.counts[str(access.verdict)] += 1
     rng = random.Random(f"inputs:{program.seed}")
+    runs = max(runs, RELATED_RUNS) if program.related else runs
     for _ in range(runs):
         args = [sample(rng, a) for a in program.arguments]
         outcome.arguments = args
