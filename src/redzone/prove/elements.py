@@ -154,7 +154,7 @@ class Elements:
     def promise(self, context: Context, slot: int, place: Place) -> list[Region]:
         """The regions in which an element of a condition is true, as it is made, not as it is known to come out.
 
-        A promise is read as mathematics: that the sums in it do not wrap is part of it.
+        A promise is about machine integers: a sum that wraps keeps it as well as one that does not.
         """
         self.promising = True
         try:
@@ -370,15 +370,16 @@ class Elements:
         own: list[Region] = [_EVERYWHERE]
         if parent is not None and via is not None:
             try:
+                # Where the condition wraps on the way its regions say nothing: there it may come out either way.
                 if via.kind == COND and context.branch is not None:
                     number = self.held(self.ask(parent, via.ins[0], ()), via.eqn.invars[0].aval.dtype)
-                    own = _taken(number, context.branch, len(via.bodies) - 1)
+                    own = _taken(number, context.branch, len(via.bodies) - 1) + self.spilled
                 elif via.kind == WHILE and context.branch == 0 and context.tested is not None:
                     own = [
                         both
                         for region, value in self.ask_test(context)
                         if (both := region.where(value - 1)) is not None
-                    ]
+                    ] + self.spilled
             except NotAffine:
                 own = [_EVERYWHERE]
         if len(own) * len(outer) > PIECES:
@@ -387,7 +388,7 @@ class Elements:
 
     def ask_test(self, context: Context) -> list[Piece]:
         """The condition of the while that this is a body of, over this iteration's carries."""
-        self.looks = self.limit
+        self.looks, self.spilled = self.limit, []
         test = context.tested
         assert test is not None and context.step is not None and context.parent is not None
         shape, via = context.step.extra, context.step
@@ -427,7 +428,9 @@ class Elements:
         low, high = region.bounds(rest)
         if low // k == high // k:
             return region, whole + low // k
-        q = self.atom(("q", a.key(), k), "q", lo // k, hi // k)
+        # The same quotient is one atom wherever it is met: its own bounds must hold in every region.
+        least, most = a.bounds({})
+        q = self.atom(("q", a.key(), k), "q", least // k, most // k)
         remainder = a - q * k
         return region.where(remainder, Linear(k - 1) - remainder), q
 
@@ -476,25 +479,24 @@ def _taken(selector: list[Piece], k: int, last: int) -> list[Region]:
 def fitted(self: Elements, region: Region, value: Linear, info: DtypeInfo) -> list[Piece]:
     """A mathematical result as the machine's integer holds it.
 
-    For a proof, with what wraps once around its type; for a condition, as far as it does not wrap: the rest spills.
+    For a proof or a promise, with what wraps once around its type; for a condition, as far as it does not wrap: the
+    rest spills.
     """
     lo, hi = region.bounds(value)
     if lo >= info.min and hi <= info.max:
         return [(region, value)]
-    span = info.max - info.min + 1
-    if info.kind == "b" or (not self.spills and not self.promising and (lo < info.min - span or hi > info.max + span)):
+    span, spills = info.max - info.min + 1, self.spills and not self.promising
+    if info.kind == "b" or (not spills and (lo < info.min - span or hi > info.max + span)):
         raise NotAffine
     pieces: list[Piece] = []
     inside = region.where(value - info.min, Linear(info.max) - value)
     if inside is not None:
         pieces.append((inside, value))
-    if self.promising:
-        return pieces
     for excess, turn in ((value - info.max - 1, -span), (-value + info.min - 1, span)):
         outside = region.where(excess)
         if outside is None:
             continue
-        if self.spills:
+        if spills:
             self.spilled.append(outside)
         else:
             pieces.append((outside, value + turn))
@@ -926,6 +928,9 @@ def _scatter(self: Elements, context: Context, step: Step, place: Place) -> list
         raise NotAffine
     site = ACCESSES[eqn.primitive](eqn, ())
     if site.count != 1 or any(type(n) is not int for n in (*shape, *site.window)):
+        raise NotAffine
+    moved = {column.dim for column in site.columns}
+    if any(n != size for d, (n, size) in enumerate(zip(shape, site.window, strict=True)) if d not in moved):
         raise NotAffine
     indices, numbers = eqn.invars[1].aval, eqn.params["dimension_numbers"]
     inside: list[tuple[Region, Place]] = [(_EVERYWHERE, tuple(place))]

@@ -185,10 +185,7 @@ class Exact:
                 if len(callers) > WAYS:
                     raise NotAffine
                 if len(callers) > 1 or callers[0][0] is not context.parent:
-                    found = [
-                        dataclasses.replace(context, parent=p, step=s, env=context.env.copy(), others=[])
-                        for p, s in callers
-                    ]
+                    found = [_called_from(context, p, s) for p, s in callers]
             known = self.ways[id(context)] = (context, found)
         return known[1]
 
@@ -264,9 +261,10 @@ class Exact:
             for atom, (lo, hi) in case.region.box.items():
                 if atom.leaf < 0 or (atom in case.index.terms) != inside_index:
                     continue
-                if lo > atom.lo and (hi >= atom.hi or lo > 0):
+                # A bound as far as the number that stands for none would be no bound.
+                if lo > atom.lo and (hi >= atom.hi or lo > 0) and abs(lo - 1) < FAR:
                     return atom, -FAR, lo - 1
-                if hi < atom.hi:
+                if hi < atom.hi and abs(hi + 1) < FAR:
                     return atom, hi + 1, FAR
         return None
 
@@ -321,7 +319,9 @@ class Exact:
         parts = []
         for n, p in zip(shape, atom.place, strict=True):
             lo, hi = p.bounds({})
-            parts.append(":" if (lo <= 0 and hi >= n - 1) or len(p.terms) > 1 else _span(p, lo, hi))
+            # A position can be written as one outside the array, for elements that are only read where it is not.
+            whole = (lo <= 0 and hi >= n - 1) or len(p.terms) > 1 or lo < 0
+            parts.append(":" if whole else _span(p, lo, hi))
         return f"[{', '.join(parts)}]" if any(p != ":" for p in parts) else ""
 
     def needs(self, limits: dict[tuple[int, str], tuple[int, int]]) -> dict[int, Need] | None:
@@ -358,6 +358,14 @@ class Exact:
             at = tuple(p.const + sum(k * point.get(a, max(a.lo, 0)) for a, k in p.terms.items()) for p in atom.place)
             chosen[atom.leaf][at] = value
         return chosen
+
+
+def _called_from(context: Context, parent: Context, step: Step | None) -> Context:
+    """A run as another caller would have made it, with the run of its loop's condition, under identities of its own."""
+    tested = context.tested
+    if tested is not None:
+        tested = dataclasses.replace(tested, parent=parent, step=step, env=tested.env.copy(), others=[])
+    return dataclasses.replace(context, parent=parent, step=step, env=context.env.copy(), tested=tested, others=[])
 
 
 def _element(atom: Atom, letters: dict[Atom, str]) -> str:
