@@ -356,7 +356,9 @@ class Exact:
                 calm = np.clip(0, fact.lo, fact.hi)
                 chosen[atom.leaf] = np.array(np.broadcast_to(calm, source.aval.shape)).astype(source.aval.dtype)
             at = tuple(p.const + sum(k * point.get(a, max(a.lo, 0)) for a, k in p.terms.items()) for p in atom.place)
-            chosen[atom.leaf][at] = value
+            # A place that hangs on atoms the point does not speak of may be none.
+            if all(0 <= i < n for i, n in zip(at, source.aval.shape, strict=True)):
+                chosen[atom.leaf][at] = value
         return chosen
 
 
