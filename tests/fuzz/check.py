@@ -94,7 +94,7 @@ def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Any, o
     for access in report.accesses:
         outcome.counts[str(access.verdict)] += 1
     rng = random.Random(f"inputs:{program.seed}")
-    runs = max(runs, RELATED_RUNS) if program.related else runs
+    runs = max(runs, RELATED_RUNS) if getattr(program, "related", False) else runs
     for _ in range(runs):
         args = [sample(rng, a) for a in program.arguments]
         outcome.arguments = args
