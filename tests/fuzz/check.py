@@ -61,6 +61,7 @@ def examine(program: Program, runs: int = RUNS, contracts: int = 1) -> Outcome:
         raise Discarded(str(error)) from error
     outcome = Outcome(None, collections.Counter(), program, closed)
     interpreter = Interpreter(closed)
+    runs = max(runs, RELATED_RUNS) if program.related else runs
     for k in range(contracts):
         outcome.program = program if k == 0 else recontract(program, k)
         examine_traced(interpreter, outcome, runs)
@@ -94,7 +95,6 @@ def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Any, o
     for access in report.accesses:
         outcome.counts[str(access.verdict)] += 1
     rng = random.Random(f"inputs:{program.seed}")
-    runs = max(runs, RELATED_RUNS) if program.related else runs
     for _ in range(runs):
         args = [sample(rng, a) for a in program.arguments]
         outcome.arguments = args
@@ -119,7 +119,7 @@ def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Any, o
 
 
 def _run(interpreter: Interpreter, args: Sequence[Any], watch: Watch, counts: Any) -> Watch | None:
-    if interpreter.breaks_a_promise(args):
+    if interpreter.breaks_a_promise(args) is not False:
         counts["broken promises"] += 1
         return None
     try:
