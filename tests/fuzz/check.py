@@ -137,6 +137,8 @@ def _run(interpreter: Interpreter, args: Sequence[Any], watch: Watch, counts: An
 
 def _masked(interpreter: Interpreter, access: Any, args: Sequence[Any], counts: Any) -> None:
     """Whatever was read outside, the outputs must be the same."""
+    if access.effect != "read":
+        return
     try:
         first, second = (interpreter.run(args, Tamper(id(access.eqn), garbage)) for garbage in (1, 77))
     except (TooLong, CannotRun):
