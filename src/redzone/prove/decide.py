@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +26,7 @@ from redzone.prove.needs import FAR, Need
 from redzone.prove.pattern import pattern_of
 from redzone.prove.replay import Purse, Replay
 from redzone.prove.sweep import Sweep, relevant
-from redzone.prove.witness import corners, filled, find_witness, just_outside, witnesses
+from redzone.prove.witness import breaking, corners, filled, find_witness, just_outside, witnesses
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
@@ -348,6 +349,7 @@ class Deciding:
         if conditions:
             access.verdict, access.rule, access.decided_by = Verdict.REQUIRES, f"RZ{family}02", "condition"
             access.requires = conditions
+            access._witness = lambda: self.breaking(site, proposal)
             access.message = "stays inside when " + " and ".join(str(c) for c in conditions)
             if wraps:
                 access.rule = "RZ204"
@@ -374,8 +376,19 @@ class Deciding:
                 return found
         return None
 
+    def breaking(self, site: Site, proposal: Proposal) -> Witness | None:
+        """An input that breaks the condition of an access, and makes it leave its array."""
+        inputs, points = self.traced.inputs, self.points.get(id(site.eqn), [])
+        relations = proposal.relations
+        found = breaking(self.traced.jaxpr, site, inputs, self.facts, proposal.needs, relations, points)
+        return found and self.callable(found)
+
+    def callable(self, witness: Witness) -> Witness:
+        """A witness that knows how the checked function is called."""
+        return dataclasses.replace(witness, _rebuild=self.traced.unflatten)
+
     def unsafe(self, access: Access, site: Site, witness: Witness) -> None:
-        access.verdict, access.decided_by, access.witness = Verdict.UNSAFE, "replay", witness
+        access.verdict, access.decided_by, access._witness = Verdict.UNSAFE, "replay", self.callable(witness)
         access.rule = "RZ101" if site.effect == "read" else "RZ201"
         access.message = _leaves(access, site, witness.index)
         access.fix = CODES[access.rule].fix
