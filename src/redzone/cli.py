@@ -41,7 +41,7 @@ def rules() -> None:
 @click.option("--arg", "arg_texts", multiple=True, metavar="SPEC", help="An argument: 'i32[10] min=0 max=9'.")
 @click.option("--dim", "dims", multiple=True, metavar="CONSTRAINT", help="On named dimensions: 'n >= 8'.")
 @click.option("--format", "output", type=click.Choice(FORMATS), help="How to show the result.")
-@click.option("--strict/--no-strict", default=None, help="Conditions on inputs count as findings too.")
+@click.option("--strict/--no-strict", default=None, help="Conditions on inputs and warnings count as findings too.")
 @click.option("--witness", is_flag=True, help="Show for each condition an input that breaks it.")
 @click.option("--exit-zero", is_flag=True, default=None, help="Exit with 0 even when there are findings.")
 @click.option("--select", metavar="CODES", help="Report only these rules, such as RZ1,RZ201.")
@@ -96,6 +96,7 @@ class Outcome:
         for access in report.accesses:
             if access.rule and not self.config.reports(access.rule):
                 access.suppressed = True
+            access.keep_lints(self.config.reports)
         self.reports.append(report)
         if self.config.format == "text":
             # Comments that silence nothing are told once, when every function had its chance to use them.
@@ -162,6 +163,7 @@ class Outcome:
             found = (
                 found
                 or bool(self.unused())
+                or any(report.lints for report in self.reports)
                 or any(
                     access.requires and not access.suppressed for report in self.reports for access in report.accesses
                 )

@@ -6,7 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from redzone.report.model import Access, Cause, Condition, DimBounds, Location, Pattern, Report, Suppression, Witness
+from redzone.report.model import (
+    Access,
+    Cause,
+    Condition,
+    DimBounds,
+    Lint,
+    Location,
+    Pattern,
+    Report,
+    Suppression,
+    Witness,
+)
 from redzone.report.rows import places_of
 
 SCHEMA = 1
@@ -26,6 +37,7 @@ def report_as_json(report: Report, witnesses: bool = False) -> dict[str, Any]:
         "accesses": [access_as_json(access, witnesses) for access in report.accesses],
         "requires": [_condition(condition) for condition in report.requires],
         "causes": [_cause(cause) for cause in report.causes()],
+        "lints": [_lint(lint) for lint in report.lints],
         "unmodelled": dict(report.unmodelled),
         "timings": {stage: float(seconds) for stage, seconds in report.timings.items()},
         "notes": list(report.notes),
@@ -53,6 +65,8 @@ def access_as_json(access: Access, witnesses: bool = False) -> dict[str, Any]:
         "requires": [_condition(condition) for condition in access.requires],
         "witness": None if witness is None else _witness(witness),
         "pattern": _pattern(access.pattern),
+        "lints": [_lint(lint) for lint in access.lints],
+        "loss": None if access.loss is None else _loss(access.loss),
     }
 
 
@@ -135,6 +149,25 @@ def _cause(cause: Cause) -> dict[str, Any]:
 def _witness(witness: Witness) -> dict[str, Any]:
     # The arguments themselves can be large arrays; `shown` holds the ones the access depends on.
     return {"index": plain(witness.index), "path": witness.path, "shown": witness.shown}
+
+
+def _loss(loss: Loss) -> dict[str, Any]:
+    return {
+        "equation": loss.equation,
+        "location": location_as_json(loss.location),
+        "arguments": list(loss.arguments),
+        "settle": loss.settle,
+    }
+
+
+def _lint(lint: Lint) -> dict[str, Any]:
+    return {
+        "code": lint.code,
+        "message": lint.message,
+        "fix": lint.fix,
+        "location": location_as_json(lint.location),
+        "suppressed": lint.suppressed,
+    }
 
 
 def _pattern(pattern: Pattern) -> dict[str, Any]:

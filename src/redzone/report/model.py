@@ -161,6 +161,31 @@ class Pattern:
         return text
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Loss:
+    """Why an access is unknown: where its index was lost, and what would settle it."""
+
+    equation: str
+    """The equation after which nothing tighter is known; empty where the index comes as it is from an input."""
+    location: Location
+    arguments: tuple[str, ...]
+    """The inputs the index hangs on of which no range is promised."""
+    settle: str
+    """A promise that proves the access when made before its line, in Python."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Lint:
+    """A trap on the way to an index: no verdict, but a line that hardly does what its author meant."""
+
+    code: str
+    message: str
+    fix: str
+    location: Location
+    """The line that is about: where the index is made, or the access itself."""
+    suppressed: bool = False
+
+
 @dataclasses.dataclass(slots=True, eq=False)
 class Access:
     """One equation that reads or writes an array at computed positions, and its verdict."""
@@ -184,6 +209,24 @@ class Access:
         default=Pattern("scattered", (), None, None, None), repr=False
     )
     _witness: Callable[[], Witness | None] | Witness | None = dataclasses.field(default=None, repr=False)
+    _lints: Callable[[], tuple[Lint, ...]] | tuple[Lint, ...] = dataclasses.field(default=(), repr=False)
+    _loss: Callable[[], Loss | None] | Loss | None = dataclasses.field(default=None, repr=False)
+
+    @property
+    def loss(self) -> Loss | None:
+        """Of an unknown access: where its index was lost, and what would settle it."""
+        if callable(self._loss):
+            self._loss = self._loss()
+        return self._loss
+
+    @property
+    def lints(self) -> tuple[Lint, ...]:
+        """The traps on the way to its index, suppressed ones included; looked for when first asked."""
+        if callable(self._lints):
+            from redzone.report.suppress import silenced
+
+            self._lints = tuple(silenced(lint, self) for lint in self._lints())
+        return self._lints
 
     @property
     def witness(self) -> Witness | None:
@@ -191,6 +234,12 @@ class Access:
         if callable(self._witness):
             self._witness = self._witness()
         return self._witness
+
+    def keep_lints(self, wanted: Callable[[str], bool]) -> None:
+        """Suppress the lints whose code is not wanted."""
+        self._lints = tuple(
+            lint if wanted(lint.code) else dataclasses.replace(lint, suppressed=True) for lint in self.lints
+        )
 
     @property
     def known_witness(self) -> Witness | None:
@@ -292,6 +341,11 @@ class Report:
     def requires(self) -> tuple[Condition, ...]:
         """Every distinct condition on the inputs, in the order first met."""
         return tuple(dict.fromkeys(c for a in self.accesses for c in a.requires))
+
+    @property
+    def lints(self) -> tuple[Lint, ...]:
+        """The traps on the way to indices that are not suppressed, each once; looked for when first asked."""
+        return tuple(dict.fromkeys(lint for a in self.accesses for lint in a.lints if not lint.suppressed))
 
     def causes(self) -> tuple[Cause, ...]:
         """The conditions by cause: for each input or sum of inputs what all accesses together require of it."""

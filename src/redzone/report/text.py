@@ -10,7 +10,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from redzone.report.model import Access, Cause, DimBounds, Report, Suppression, Verdict
+from redzone.report.model import Access, Cause, DimBounds, Lint, Location, Loss, Report, Suppression, Verdict
 from redzone.report.paths import shown_path
 from redzone.report.rows import Row, places_of, rows_of, short_aval
 from redzone.report.suppress import complaint, unused
@@ -57,6 +57,8 @@ def rendered(report: Report, witnesses: bool = False) -> Group:
             parts += [Text(), *_excerpt(row)]
     for cause in report.causes():
         parts += [Text(), *_cause(cause, witnesses)]
+    for lint in report.lints:
+        parts += [Text(), *_lint(lint)]
     parts += [Text(), *_summary(report)]
     return Group(*parts)
 
@@ -115,19 +117,31 @@ def _excerpt(row: Row) -> Iterator[RenderableType]:
     if row.count > 1:
         heading.append(f" (×{row.count})")
     yield heading
-    location = access.location
-    gutter = len(str(location.line))
-    if location.file:
-        inside = f" in {location.function}" if location.function else ""
-        yield Text(f"{' ' * gutter}--> {shown_path(location.file)}:{location.line}{inside}", style="blue")
-        if location.text:
-            yield Text(f"{' ' * gutter} |", style="blue")
-            yield _source(f"{location.line} | ", location.text)
-            yield Text(f"{' ' * gutter} |", style="blue")
+    gutter = len(str(access.location.line))
+    yield from _source_lines(access.location)
     details = _labelled()
     for label, text in _details(access):
         details.add_row(Text(f"{' ' * gutter} = {label}:", style="blue"), Text(text))
     yield details
+
+
+def _lint(lint: Lint) -> Iterator[RenderableType]:
+    yield Text.assemble((f"warning[{lint.code}]", "yellow"), (f": {lint.message}", "bold"))
+    yield from _source_lines(lint.location)
+    details = _labelled()
+    details.add_row(Text(f"{' ' * len(str(lint.location.line))} = fix:", style="blue"), Text(lint.fix))
+    yield details
+
+
+def _source_lines(location: Location) -> Iterator[RenderableType]:
+    gutter = " " * len(str(location.line))
+    if location.file:
+        inside = f" in {location.function}" if location.function else ""
+        yield Text(f"{gutter}--> {shown_path(location.file)}:{location.line}{inside}", style="blue")
+        if location.text:
+            yield Text(f"{gutter} |", style="blue")
+            yield _source(f"{location.line} | ", location.text)
+            yield Text(f"{gutter} |", style="blue")
 
 
 def _cause(cause: Cause, witnesses: bool) -> Iterator[RenderableType]:
@@ -187,8 +201,19 @@ def _details(access: Access) -> Iterator[tuple[str, str]]:
         yield "mode", access.mode
     if access.decided_by:
         yield "decided by", access.decided_by
-    if access.fix:
+    if access.loss is not None:
+        yield from _loss(access.loss, access.location)
+    elif access.fix:
         yield "fix", access.fix
+
+
+def _loss(loss: Loss, here: Location) -> Iterator[tuple[str, str]]:
+    if loss.equation and loss.location != here:
+        source = f": {loss.location.text}" if loss.location.text else ""
+        yield "lost at", f"{shown_path(loss.location.file)}:{loss.location.line}{source}"
+    if loss.arguments:
+        yield "depends on", f"{', '.join(loss.arguments)}, with no range promised: give one by redzone.Spec(min=, max=)"
+    yield "settle", f"{loss.settle} before this line, or clip the index"
 
 
 def _bounds(bounds: DimBounds) -> str:
@@ -214,6 +239,8 @@ def _summary(report: Report) -> Iterator[RenderableType]:
     ignored = sum(access.suppressed for access in report.accesses)
     if ignored:
         tally.append(f" ({ignored} ignored)")
+    if report.lints:
+        tally.append(", ").append(_count(len(report.lints), "warning", "warnings"), style="yellow")
     yield tally if tally else Text("nothing is accessed at computed positions", style="green")
     if report.unmodelled:
         names = ", ".join(f"{name} ×{count}" for name, count in report.unmodelled.items())
