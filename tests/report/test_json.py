@@ -8,7 +8,7 @@ import numpy as np
 from jax import export
 
 from redzone.report.json import plain, report_as_json
-from redzone.report.model import DimBounds, Location, Suppression, Witness
+from redzone.report.model import DimBounds, Lint, Location, Loss, Suppression, Witness
 from tests.report.samples import access, report, requires, unsafe
 
 
@@ -50,6 +50,16 @@ def test_the_witness_of_a_condition_is_searched_for_when_asked() -> None:
     shown = report(requires(_witness=lambda: Witness((), (16,), "", "indices=16")))
     assert shown.to_json()["accesses"][0]["witness"] is None
     assert shown.to_json(witnesses=True)["accesses"][0]["witness"]["index"] == [16]
+
+
+def test_lints_and_losses() -> None:
+    place = Location("m.py", 3, "f", "x")
+    lint, loss = Lint("RZ304", "message", "fix", place), Loss("add", place, ("n",), "redzone.assume(i, min=0, max=1)")
+    parsed = json.loads(json.dumps(report(unsafe(_lints=(lint,), _loss=loss)).to_json()))
+    (told,) = parsed["lints"]
+    assert told == parsed["accesses"][0]["lints"][0]
+    assert told["code"] == "RZ304" and told["location"]["line"] == 3 and told["suppressed"] is False
+    assert parsed["accesses"][0]["loss"]["arguments"] == ["n"]
 
 
 def test_symbolic_sizes_become_text() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
-from redzone.report.model import Condition, Location, Pattern, Suppression, Verdict, Witness
+from redzone.report.model import Condition, Lint, Location, Loss, Pattern, Suppression, Verdict, Witness
 from redzone.report.text import report_as_text, seconds_as_text
 from tests.report.samples import HERE, access, report, requires, unsafe
 
@@ -124,6 +126,38 @@ def test_a_witness_of_a_condition_is_shown_when_asked_for() -> None:
     assert "  = witness: indices=jnp.int32(16) makes the index 16 (iteration 3)" in text
     assert asked == [1]
     assert "none was found" in report_as_text(report(requires()), witnesses=True)
+
+
+def test_a_lint_is_a_warning_of_its_own() -> None:
+    there = Location("model.py", 11, "lookup", "row = jnp.where(ok, i, -1)")
+    lint = Lint("RZ204", "the index -1 is not dropped", "Map it.", there)
+    shown = report(access(_lints=(lint, lint)), access(_lints=lambda: (lint,)))
+    text = report_as_text(shown)
+    assert shown.lints == (lint,) and shown.ok
+    assert (
+        """
+warning[RZ204]: the index -1 is not dropped
+  --> model.py:11 in lookup
+   |
+11 | row = jnp.where(ok, i, -1)
+   |
+   = fix: Map it.
+
+2 safe, 1 warning
+"""
+        in text
+    )
+    assert "warning" not in report_as_text(report(access(_lints=(dataclasses.replace(lint, suppressed=True),))))
+
+
+def test_an_unknown_access_says_what_would_settle_it() -> None:
+    there = Location("model.py", 3, "f", "k = jnp.cumsum(n)")
+    loss = Loss("cumsum → int32[10]", there, ("n",), "redzone.assume(idx, min=0, max=15)")
+    text = report_as_text(report(access(Verdict.UNKNOWN, _loss=lambda: loss, fix="Clip the index.")))
+    assert "   = lost at:    model.py:3: k = jnp.cumsum(n)\n" in text
+    assert "   = depends on: n, with no range promised" in text
+    assert "   = settle:     redzone.assume(idx, min=0, max=15) before this line" in text
+    assert "Clip the index." not in text
 
 
 def test_a_suppressed_access_is_marked_and_not_explained() -> None:

@@ -158,9 +158,7 @@ class Lints:
                 sign = {"add": "+", "sub": "-", "mul": "·"}[name]
                 parts = f" {sign} ".join(f"({_span(f.lo, f.hi)})" for f in operands if f is not None)
                 dtype = way.step.eqn.outvars[0].aval.dtype
-                self.say(
-                    "RZ301", way, f"{parts} can be {far}, which {dtype} cannot hold; it wraps before it is an index"
-                )
+                self.say("RZ301", way, f"{parts} can be {far}, which {dtype} cannot hold; then it wraps")
 
     def narrow(self, column: Column, ways: list[Way]) -> None:
         """An index of a type whose largest number is before the end of the array."""

@@ -13,6 +13,7 @@ from redzone.report.model import (
     DimBounds,
     Lint,
     Location,
+    Loss,
     Pattern,
     Report,
     Suppression,
