@@ -95,6 +95,8 @@ HARMLESS: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
     (lambda x, m: x.at[jnp.maximum(chosen(m, -1), 0)].set(0.0, mode="drop"), (X, FLAGS)),
     (lambda x, i: x.at[i].set(0.0, mode="drop"), (X, redzone.Spec((4,), "int32", min=0, max=20))),
     (lambda x, i: x.at[jnp.cumsum(i) - 1].set(0.0, mode="drop"), (X, redzone.Spec((4,), "int32", min=0, max=1))),
+    # The last element is a spare one.
+    (lambda x, m: x.at[chosen(m, -1)].set(0.0)[:-1], (X, FLAGS)),
     # Discarded afterwards.
     (lambda x, m: jnp.where(m, x[chosen(m, -1)], 0.0), (X, FLAGS)),
     (lambda x, m: x[chosen(m, -1)] * m, (X, FLAGS)),

@@ -114,6 +114,8 @@ class Lints:
                 number = _constant(way.context, case)
                 if number is None or not -size <= number < 0:
                     continue
+                if site.effect == "write" and self.spare(column):
+                    return
                 if site.effect == "write" or spoken or not self.discarded():
                     does = {"write": "is not dropped", "read": "is not left out"}[site.effect]
                     text = f"the index {number} {does}: it wraps to {size + number}, the end of dimension {column.dim}"
@@ -131,10 +133,11 @@ class Lints:
                 if leaf_of(way.context, way.step.ins[1]) is None:
                     continue
                 if low is not None and type(low.lo) is int and low.lo < 0:
+                    span = _span(max(low.lo, -self.size(column)), -1)
                     text = (
-                        f"mode='{self.site.mode}' does not drop an index of {max(low.lo, -self.size(column))} to -1: "
+                        f"mode='{self.site.mode}' does not drop an index of {span}: it wraps to the end of dimension "
                     )
-                    self.say(code, None, text + f"it wraps to the end of dimension {column.dim}")
+                    self.say(code, None, text + str(column.dim))
                     return
 
     def overflow(self, column: Column, ways: list[Way]) -> None:
@@ -239,6 +242,17 @@ class Lints:
             if eqn.primitive.name in _MOVES or "jaxpr" in eqn.params:
                 wanted.update(eqn.outvars)
         return home is None
+
+    def spare(self, column: Column) -> bool:
+        """Whether the last element is there for what should be dropped: it is cut off after a write."""
+        wanted = set(self.site.eqn.outvars)
+        return any(
+            eqn.primitive.name == "slice"
+            and eqn.invars[0] in wanted
+            and eqn.params["limit_indices"][column.dim] < self.size(column)
+            for eqn in getattr(self.site.home, "eqns", ())
+            if not hasattr(eqn.invars[0] if eqn.invars else None, "val")
+        )
 
     def unconstrained(self, context: Context, slot: int) -> bool:
         """Whether a value is an input as it comes, of which nothing is promised."""
