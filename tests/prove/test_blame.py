@@ -31,6 +31,7 @@ def test_the_advice_settles_it() -> None:
     assert access.loss.settle == "redzone.assume(index, min=0, max=99)"
     assert access.loss.arguments == ("counts",)
     assert access.loss.equation.startswith("cumsum")
+    assert access.loss.location.text == "index = jnp.cumsum(counts) - counts"
     (access,) = redzone.check(settled, X, COUNTS).accesses
     assert access.verdict == "safe" and access.loss is None
 

@@ -139,6 +139,19 @@ def test_the_line_of_the_arithmetic_is_named() -> None:
     assert lint.location.text == "place = i * j"
 
 
+def test_the_line_of_a_function_of_jax_is_that_of_its_call() -> None:
+    def one(x: Any, i: Any) -> Any:
+        row = jnp.clip(i, 0, 10)
+        return x[row]
+
+    def two(x: Any, i: Any) -> Any:
+        row, other = jnp.clip(i, 0, 10), jnp.clip(i + 1, 0, 10)
+        return x[row] + other
+
+    assert redzone.check(one, X, SCALAR).lints[0].location.text == "row = jnp.clip(i, 0, 10)"
+    assert redzone.check(two, X, SCALAR).lints[0].location.text == "return x[row] + other"
+
+
 def test_comments_silence_a_lint_on_either_line() -> None:
     def quiet(x: Any, i: Any, j: Any) -> Any:
         place = i * j  # redzone: ignore[RZ301]

@@ -13,10 +13,9 @@ from redzone.domains import dtype_info, summarised
 from redzone.engine import Seen
 from redzone.engine.forward import Context
 from redzone.engine.program import COND, SCAN, SIMPLE, WHILE, Step
-from redzone.frontend.location import locate
 from redzone.frontend.trace import Input
 from redzone.prove.declared import statement_at
-from redzone.prove.lints import leaf_of, outside
+from redzone.prove.lints import leaf_of, outside, place_of
 from redzone.prove.needs import Lost
 from redzone.prove.sweep import relevant
 from redzone.report.model import Access, DimBounds, Location, Loss
@@ -65,16 +64,26 @@ def loss_of(access: Access, seen: list[Seen], lost: Lost | None, inputs: Sequenc
     step, _, end = _traced_back(seen)
     if step is None and lost is not None:
         step = lost.step
-    place = locate((step.eqn,)) if step is not None else access.location
+    place = _place(end[0], step) if step is not None and end is not None else None
     leaf = leaf_of(*end) if end is not None and step is None else None
     open_leaves = [i for i, source in enumerate(inputs) if _is_open(source)]
     leaves = [leaf] if leaf is not None else sorted(relevant(seen, open_leaves))
     return Loss(
         _shown(step) if step is not None else "",
-        place if place.file else access.location,
+        place or access.location,
         tuple(inputs[i].name for i in leaves[:NAMED] if _is_open(inputs[i])),
         _settling(access, outside_),
     )
+
+
+def _place(context: Context | None, step: Step) -> Location | None:
+    """The line of a step of this run or of one around it."""
+    while context is not None:
+        place = place_of(context, step)
+        if place is not None:
+            return place
+        context = context.parent
+    return None
 
 
 def _is_open(source: Input) -> bool:
@@ -136,7 +145,7 @@ def _culprit(seen: list[Seen]) -> tuple[Step | None, bool]:
 def _traced_back(seen: list[Seen]) -> tuple[Step | None, bool, tuple[Context, int] | None]:
     """Follow the widest operand back to the first equation whose operands are tighter than its result.
 
-    Returns that equation, whether it can overflow, and where the way ends if there is no such equation.
+    Returns that equation if there is one, whether it can overflow, and the value at which the way ends.
     """
     one = next((s for s in seen if not s.inside), None)
     if one is None:
@@ -154,14 +163,14 @@ def _traced_back(seen: list[Seen]) -> tuple[Step | None, bool, tuple[Context, in
             context, slot = up
             continue
         if step.kind != SIMPLE or not step.ins:
-            return step, False, None
+            return step, False, (context, slot)
         mine = _width(context.env[slot])
         widest = max(step.ins, key=lambda s: _width(context.env[s]))
         if _width(context.env[widest]) < mine:
             info = dtype_info(step.eqn.outvars[0].aval.dtype)
             fact = summarised(context.env[slot])
             full = info.integral and fact.lo == info.min and fact.hi == info.max
-            return step, full and step.eqn.primitive.name in _GROWING, None
+            return step, full and step.eqn.primitive.name in _GROWING, (context, slot)
         slot = widest
     return None, False, None
 

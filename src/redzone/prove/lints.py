@@ -15,13 +15,14 @@ from redzone.engine import Seen
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, Step
+from redzone.engine.slice import PLAIN, children
 from redzone.frontend import compat
 from redzone.frontend.location import locate
 from redzone.frontend.trace import Input
 from redzone.prove.declared import declared_by
 from redzone.prove.needs import is_wrap
 from redzone.report.codes import CODES
-from redzone.report.model import Access, Lint, Verdict
+from redzone.report.model import Access, Lint, Location, Verdict
 from redzone.rules.table import SAME
 
 #: How many equations are looked at behind one index.
@@ -92,9 +93,7 @@ class Lints:
         return tuple(self.found.values())
 
     def say(self, code: str, way: Way | None, message: str) -> None:
-        place = locate((way.step.eqn,)) if way is not None else self.access.location
-        if not place.file:
-            place = self.access.location
+        place = (way and place_of(way.context, way.step)) or self.access.location
         self.found.setdefault((code, place.file, place.line), Lint(code, message, CODES[code].fix, place))
 
     # The rules
@@ -288,6 +287,21 @@ class Lints:
         values = step.ins[1:] if name == "select_n" else step.ins
         same = all(dtype_info(getattr(v.aval, "dtype", None)).kind in "iub" for v in step.eqn.invars)
         return same and bool(values) and all(self.promised(context, s, info, depth - 1) for s in values)
+
+
+def place_of(context: Context, step: Step) -> Location | None:
+    """The line of a step; of one in a function of JAX's own, the only call of it there is in the program."""
+    place = locate((step.eqn,))
+    if not place.file:
+        calls = [eqn for eqn in context.program.jaxpr.eqns if _holds(eqn, step.eqn, 3)]
+        place = locate(calls) if len(calls) == 1 else place
+    return place if place.file else None
+
+
+def _holds(eqn: Any, wanted: Any, depth: int) -> bool:
+    if eqn.primitive in PLAIN or depth == 0:
+        return False
+    return any(inner is wanted or _holds(inner, wanted, depth - 1) for jaxpr in children(eqn) for inner in jaxpr.eqns)
 
 
 def _written_by_user(eqn: Any) -> bool:
