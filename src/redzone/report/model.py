@@ -285,7 +285,8 @@ class Cause:
     @property
     def witness(self) -> Witness | None:
         """An input that breaks it and makes one of the accesses leave its array; searched for when first asked."""
-        for access in self.accesses[:_TRIED]:
+        # Those that ask for the most break first.
+        for access in sorted(self.accesses, key=lambda a: self.condition not in a.requires)[:_TRIED]:
             if access.witness is not None:
                 return access.witness
         return None
