@@ -58,8 +58,8 @@ def lost_at(access: Access, seen: list[Seen], lost: Lost | None) -> tuple[str, b
 
 def loss_of(access: Access, seen: list[Seen], lost: Lost | None, inputs: Sequence[Input]) -> Loss | None:
     """Which equation lost the index, which arguments it hangs on, and what promise would settle the access."""
-    outside_ = next((b for b in access.bounds if not _inside(b)), None)
-    if outside_ is None:
+    unmet = next((b for b in access.bounds if not _inside(b)), None)
+    if unmet is None:
         return None
     step, _, end = _traced_back(seen)
     if step is None and lost is not None:
@@ -72,7 +72,7 @@ def loss_of(access: Access, seen: list[Seen], lost: Lost | None, inputs: Sequenc
         _shown(step) if step is not None else "",
         place or access.location,
         tuple(inputs[i].name for i in leaves[:NAMED] if _is_open(inputs[i])),
-        _settling(access, outside_),
+        _settling(access, unmet),
     )
 
 

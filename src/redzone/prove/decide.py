@@ -368,14 +368,14 @@ class Deciding:
         inputs, points = self.traced.inputs, self.points.get(id(site.eqn), [])
         relations = proposal.relations
         found = breaking(self.traced.jaxpr, site, inputs, self.facts, proposal.needs, relations, points)
-        return found and self.callable(found)
+        return found and self.called(found)
 
-    def callable(self, witness: Witness) -> Witness:
+    def called(self, witness: Witness) -> Witness:
         """A witness that knows how the checked function is called."""
         return dataclasses.replace(witness, _rebuild=self.traced.unflatten)
 
     def unsafe(self, access: Access, site: Site, witness: Witness) -> None:
-        access.verdict, access.decided_by, access._witness = Verdict.UNSAFE, "replay", self.callable(witness)
+        access.verdict, access.decided_by, access._witness = Verdict.UNSAFE, "replay", self.called(witness)
         access.rule = "RZ101" if site.effect == "read" else "RZ201"
         access.message = _leaves(access, site, witness.index)
         access.fix = CODES[access.rule].fix
