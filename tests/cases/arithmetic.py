@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tests.cases import case, f32, i8, i32, u8
+from tests.cases import case, f32, flag, i8, i32, u8
 
 
 @case(f32(4), i32())
@@ -112,3 +112,25 @@ def sorted_order(x, v):
 @case(f32(4), i32(min=-3, max=3))
 def absolute(x, i):
     return x[jnp.abs(i)]  #: safe
+
+
+@case(f32(9), i32(min=0, max=9))
+def power_of_a_small_number(x, depth):
+    return x[2**depth // 64]  #: safe
+
+
+@case(f32(8), i32(min=0, max=9))
+def power_of_a_small_number_too_far(x, depth):
+    return x[2**depth // 64]  #: unsafe
+
+
+@case(f32(4), flag())
+def no_number_or_one_inside(x, missing):
+    rank = lax.cond(missing, lambda: jnp.full((), np.nan), lambda: jnp.full((), 3.5))
+    return x.at[rank.astype(np.int32)].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(4), flag())
+def no_number_or_one_outside(x, missing):
+    rank = lax.cond(missing, lambda: jnp.full((), np.nan), lambda: jnp.full((), 4.5))
+    return x.at[rank.astype(np.int32)].get(mode="promise_in_bounds")  #: unsafe

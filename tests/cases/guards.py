@@ -132,3 +132,115 @@ def never_entered(x):
 @case(f32(3), i32())
 def switched(x, i):
     return lax.switch(i, [lambda: x[0], lambda: x[jnp.clip(i, 0, 2)], lambda: x[2]])  #: safe
+
+
+@case(f32(4), i32(3), flag(3))
+def value_discarded_by_a_later_and(x, i, on):
+    positive = x.at[i].get(mode="promise_in_bounds") > 50  #: masked
+    return on & positive & (i >= 0) & (i < 4)
+
+
+@case(f32(4), i32(3), flag(3))
+def value_discarded_by_too_little(x, i, on):
+    positive = x.at[i].get(mode="promise_in_bounds") > 50  #: requires
+    return on & positive & (i >= 0) & (i < 5)
+
+
+@case(f32(4), i32(3), flag(3))
+def value_seen_before_it_is_discarded(x, i, on):
+    positive = on & (x.at[i].get(mode="promise_in_bounds") > 50)  #: requires
+    return positive & (i >= 0) & (i < 4), positive
+
+
+def _refuse(i):
+    raise ValueError(f"{i} is outside")
+
+
+def _accept(i):
+    return i
+
+
+@case(f32(4), i32(), runs=False)
+def error_outside(x, i):
+    def fail():
+        return jax.pure_callback(_accept, jax.ShapeDtypeStruct((), np.int32), jax.pure_callback(_refuse, i, i))
+
+    return x.at[lax.cond((i < 0) | (i > 3), fail, lambda: i)].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(4), i32(), runs=False)
+def error_too_far_outside(x, i):
+    def fail():
+        return jax.pure_callback(_refuse, i, i)
+
+    return x.at[lax.cond((i < 0) | (i > 4), fail, lambda: i)].get(mode="promise_in_bounds")  #: requires
+
+
+@case(f32(4), i32())
+def error_that_is_none(x, i):
+    def fail():
+        return jax.pure_callback(_accept, i, i)
+
+    return x.at[lax.cond((i < 0) | (i > 3), fail, lambda: i)].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(4))
+def floats_made_from_literals(x):
+    start, stop = jnp.multiply(0.0, 1.0), jnp.multiply(1.0, 1.0)
+    return lax.cond(start == stop, lambda: lax.dynamic_slice(x, (7,), (1,))[0], lambda: x[0])  #: safe
+
+
+@case(f32(4))
+def equal_floats_made_from_literals(x):
+    start, stop = jnp.multiply(0.5, 2.0), jnp.multiply(1.0, 1.0)
+    return lax.cond(start == stop, lambda: lax.dynamic_slice(x, (7,), (1,))[0], lambda: x[0])  #: unsafe
+
+
+@case(f32(4), i32(8, min=0, max=1))
+def counter_under_other_names(x, steps):
+    def body(c):
+        step, saved = c
+        again = lax.stop_gradient(saved + steps[step])  #: safe
+        return lax.stop_gradient(step + 1), again.astype(np.int32)
+
+    return x.at[lax.while_loop(lambda c: c[0] < 3, body, (0, 0))[1]].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(4), i32(8, min=0, max=1))
+def counter_under_other_names_too_long(x, steps):
+    def body(c):
+        step, saved = c
+        again = lax.stop_gradient(saved + steps[step])  #: safe
+        return lax.stop_gradient(step + 1), again.astype(np.int32)
+
+    return x.at[lax.while_loop(lambda c: c[0] < 4, body, (0, 0))[1]].get(mode="promise_in_bounds")  #: unsafe
+
+
+@case(f32(8), flag(8))
+def counter_in_a_vector(x, on):
+    def body(c):
+        c = c.at[0].set(c[0] + 1)  #: safe
+        return c.at[1].set(on[c[0]])  #: safe
+
+    return x[lax.while_loop(lambda c: (c[0] < 7) & (c[1] == 0), body, jnp.array([0, 0]))[0]]  #: safe
+
+
+@case(f32(8), flag(8))
+def counter_in_a_vector_too_far(x, on):
+    def body(c):
+        c = c.at[0].set(c[0] + 1)  #: safe
+        return c.at[1].set(c[0] - 2)  #: safe
+
+    end = lax.while_loop(lambda c: (c[0] < 8) & (c[1] < 7), body, jnp.array([0, 0]))
+    return x.at[end[0]].get(mode="promise_in_bounds")  #: unsafe
+
+
+@case(f32(4), i32(3, min=-9, max=9), i32(min=-9, max=9))
+def elements_of_a_vector(x, v, i):
+    first = (v[0] >= 0) & (v[0] < 4)
+
+    def second():
+        return x.at[v[1] + 4].get(mode="promise_in_bounds")  #: unsafe
+
+    changed = v.at[1].set(i)  #: safe
+    return changed, lax.cond(first, lambda: x[v[0]], lambda: x[0]), lax.cond(first, second, lambda: x[0])  #: safe

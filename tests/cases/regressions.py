@@ -7,7 +7,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tests.cases import case, f32, i8, i32, u8
+import redzone
+from tests.cases import case, f32, flag, i8, i32, u8
 
 CLIP, FILL = lax.GatherScatterMode.CLIP, lax.GatherScatterMode.FILL_OR_DROP
 
@@ -111,3 +112,71 @@ def a_long_row_of_short_ones(x, i):
     table = lax.concatenate([short] * 300, 0)
     row = table[i]  #: safe
     return x[row]  #: unsafe
+
+
+@case(f32(4), i32(min=0, max=100))
+def a_quotient_met_first_where_it_is_small(x, i):
+    where = jnp.where(i >= 8, i // 4, jnp.clip(i, 0, 7) // 4)
+    return lax.dynamic_slice(x, (where,), (1,))  #: unsafe
+
+
+@case(f32(4), i32(min=0, max=3), i32(min=0, max=4))
+def a_scatter_of_part_of_each_row(x, i, j):
+    numbers = lax.ScatterDimensionNumbers((0, 1), (), (0,))
+    update = jnp.zeros((1, 2), np.int32) + jnp.minimum(j, 0)
+    table = lax.scatter(jnp.full((4, 5), 9, np.int32), i[None], update, numbers, mode="promise_in_bounds")  #: safe
+    return x[table[i, j]]  #: safe unknown
+
+
+@case(f32(10), i32(min=0), i32(min=0))
+def a_promise_kept_by_wrapping(x, i, j):
+    redzone.assume(i + j < 10)
+    return x[i]  #: requires
+
+
+@case(f32(10, 10), i32(8), i32())
+def positions_written_as_outside(x, rows, j):
+    later = jnp.concatenate([jnp.zeros(1, np.int32), rows[:-1]])
+
+    def body(carry, t):
+        return carry, lax.dynamic_slice(x, (later[t], j), (1, 1))  #: safe requires
+
+    return lax.scan(body, 0, jnp.arange(8))
+
+
+def _long(x):
+    """Too long to be inlined where it is called twice."""
+    for _ in range(45):
+        x = jnp.sin(x)
+    return x
+
+
+@case(f32(2), i32(min=0, max=5), i32(min=0, max=5))
+def the_test_of_another_caller(x, i, j):
+    @jax.jit
+    def while_less(a, b):
+        def body(carry):
+            count, total = carry
+            return count + 1, total + x[jnp.clip(a - b + 3, 0, 20)]  #: unsafe
+
+        return _long(lax.while_loop(lambda c: (a < b) & (c[0] < 2), body, (0, 0.0))[1])
+
+    return while_less(jnp.maximum(i, j), jnp.minimum(i, j)) + while_less(i, j)
+
+
+@case(f32(10), f32(10), i32(2), i32(2))
+def a_condition_for_one_of_two_callers(x, y, i, j):
+    @jax.jit
+    def at_the_largest(i):
+        return _long(x[jnp.max(i)])  #: requires
+
+    return at_the_largest(i) + at_the_largest(j) + y[jnp.max(j)]  #: requires
+
+
+@case(f32(10), i32(), flag())
+def a_branch_taken_by_wrapping(x, k, lucky):
+    def body(carry, t):
+        inner = lambda: lax.cond(lucky, lambda: x[t], lambda: 1.0)  # noqa: E731  #: unsafe
+        return carry, lax.cond(k * 2**20 > 5, inner, lambda: 0.0)
+
+    return lax.scan(body, 0, jnp.arange(12))

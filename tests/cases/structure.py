@@ -76,3 +76,115 @@ def associative(x, i):
 @case(f32(5), f32(4), f32(3))
 def searched(x, line, queries):
     return x[jnp.searchsorted(jnp.sort(line), queries)]  #: safe
+
+
+@case(f32(3), i32(20, min=0, max=9))
+def sums_of_scattered_ones(x, at):
+    filled = jnp.zeros(10, np.int32).at[at[:3]].add(1, mode="drop")  #: safe
+    return x.at[jnp.cumsum(filled) - 1].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(3), i32(20, min=0, max=9))
+def sums_of_more_scattered_ones(x, at):
+    filled = jnp.zeros(10, np.int32).at[at[:4]].add(1, mode="drop")  #: safe
+    return x.at[jnp.cumsum(filled) - 1].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(3), i32(20, min=0, max=9))
+def sums_on_top_of_ones(x, at):
+    filled = jnp.ones(10, np.int32).at[at[:3]].add(1, mode="drop")  #: safe
+    return x.at[jnp.cumsum(filled) - 1].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(4), i32())
+def same_branch_twice(x, i):
+    inside = (i >= 0) & (i < 4)
+    slot = lax.cond(inside, lambda: jnp.full((), 2, np.int32), lambda: i)
+    return lax.cond(inside, lambda: x.at[slot].get(mode="promise_in_bounds"), lambda: x[0])  #: safe
+
+
+@case(f32(4), i32())
+def the_other_branch_then(x, i):
+    inside = (i >= 0) & (i < 4)
+    slot = lax.cond(inside, lambda: jnp.full((), 2, np.int32), lambda: i)
+    return lax.cond(i < 4, lambda: x.at[slot].get(mode="promise_in_bounds"), lambda: x[0])  #: requires
+
+
+@case(f32(4), flag(), i32(min=4, max=9))
+def branch_and_its_contrary(x, take, i):
+    slot = lax.cond(take, lambda: jnp.full((), 2, np.int32), lambda: i)
+    return lax.cond(take, lambda: x[0], lambda: x.at[slot].get(mode="promise_in_bounds"))  #: unsafe
+
+
+@case(f32(5), flag(4))
+def share_of_a_count(x, kept):
+    count = jnp.sum(kept.astype(np.int32).astype(np.float32))
+    return x[jnp.minimum(count, jnp.floor(x[0])).astype(np.int32) * 0 + count.astype(np.int32)]  #: safe
+
+
+@case(f32(4), flag(4))
+def share_of_a_count_too_far(x, kept):
+    count = jnp.sum(kept.astype(np.int32).astype(np.float32))
+    return x.at[count.astype(np.int32)].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(4), i32())
+def counters_side_by_side(x, n):
+    def body(c):
+        step, other, total = c
+        return step + 1, other + 1, total + x.at[other].get(mode="promise_in_bounds")  #: safe
+
+    return lax.while_loop(lambda c: (c[0] < 4) & (c[2] < 9), body, (0, 0, 0.0))
+
+
+@case(f32(4), i32())
+def counters_side_by_side_too_far(x, n):
+    def body(c):
+        step, other, total = c
+        return step + 1, other + 1, total + x.at[other].get(mode="promise_in_bounds")  #: unsafe
+
+    return lax.while_loop(lambda c: (c[0] < 5) & (c[2] < 9), body, (0, 0, 0.0))
+
+
+def _part(share):
+    return jnp.where(share >= 0, share, 0.5)
+
+
+@case(f32(4), f32(4, min=0.0, max=9.0), f32(3, min=0.0, max=1.0))
+def share_of_the_last(x, weights, share):
+    line = jnp.cumsum(weights)
+    return x.at[jnp.searchsorted(line, line[-1] * _part(share))].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(4), f32(4, min=0.0, max=9.0), f32(min=0.0, max=1.0))
+def one_share_of_the_last(x, weights, share):
+    line = jnp.cumsum(weights)
+    return x.at[jnp.searchsorted(line, line[-1] * _part(share))].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(4), f32(4, min=0.0, max=9.0), f32(3, min=0.0, max=1.5))
+def more_than_the_last(x, weights, share):
+    line = jnp.cumsum(weights)
+    at = jnp.searchsorted(line, line[-1] * _part(share))  #: safe
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(4), f32(4, min=-9.0, max=0.0), f32(3, min=0.0, max=1.0))
+def share_of_something_negative(x, weights, share):
+    line = jnp.cumsum(weights)
+    at = jnp.searchsorted(line, line[-1] * _part(share))  #: safe
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(4), f32(4, min=0.0, max=9.0), f32(3, min=0.0, max=1.0))
+def after_a_share_of_the_last(x, weights, share):
+    line = jnp.cumsum(weights)
+    at = jnp.searchsorted(line, line[-1] * _part(share), side="right")  #: safe
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(4), f32(4, min=0.0, max=9.0), f32(3, min=0.0, max=1.0))
+def share_of_another(x, weights, share):
+    line = jnp.cumsum(weights)
+    at = jnp.searchsorted(line, jnp.cumsum(weights + 1)[-1] * _part(share))  #: safe
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown

@@ -6,21 +6,25 @@ import collections
 import dataclasses
 import random
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 
 from redzone.api import check_traced
 from redzone.engine import analyse
 from redzone.frontend import compat
 from redzone.frontend.trace import Input, Traced
+from tests.fuzz.conditions import breaking, just_outside, keeping, narrowed, satisfied
 from tests.fuzz.exact import CannotRun, Interpreter, TooLong
 from tests.fuzz.generate import Argument, Program, recontract, sample
 from tests.fuzz.watch import Contradiction, Failure, Tamper, Watch
 
 RUNS = 3
 """Inputs tried for every program."""
+RELATED_RUNS = 16
+"""The same for a program about relations: it is small, and what breaks a relation is rare."""
 
 
 class Discarded(Exception):
@@ -90,6 +94,7 @@ def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Any, o
     for access in report.accesses:
         outcome.counts[str(access.verdict)] += 1
     rng = random.Random(f"inputs:{program.seed}")
+    runs = max(runs, RELATED_RUNS) if getattr(program, "related", False) else runs
     for _ in range(runs):
         args = [sample(rng, a) for a in program.arguments]
         outcome.arguments = args
@@ -140,7 +145,7 @@ def _masked(interpreter: Interpreter, access: Any, args: Sequence[Any], counts: 
         return
     counts["masked tried"] += 1
     for a, b in zip(first, second, strict=True):
-        if not np.array_equal(a, b, equal_nan=a.dtype.kind == "f"):
+        if not np.array_equal(a, b, equal_nan=bool(jnp.issubdtype(a.dtype, jnp.inexact))):
             raise Contradiction(Failure("masked shows", access.primitive, f"{a} or {b}\n  {access.eqn}", access.eqn))
 
 
@@ -167,77 +172,13 @@ def _unsafe(program: Program, interpreter: Interpreter, access: Any, accesses: A
 
 def within(argument: Argument, value: Any) -> bool:
     """Whether a value keeps the contract; a range says nothing of NaN."""
-    if argument.low is None or value.size == 0:
-        return True
-    return bool(np.all(((value >= argument.low) & (value <= argument.high)) | (value != value)))
+    above = argument.low is None or (value >= argument.low)
+    below = argument.high is None or (value <= argument.high)
+    return bool(np.all((above & below) | (value != value)))
 
 
 def _conditions(access: Any) -> str:
     return ", ".join(map(str, access.requires)) + f"\n  {access.eqn}"
-
-
-def place_of(condition: Any) -> Any:
-    """The part of the argument a condition is about, as an index; None where it does not say exactly."""
-    if not condition.where:
-        return ()
-    try:
-        return eval(f"np.s_{condition.where}", {"np": np})
-    except SyntaxError:
-        return None
-
-
-def satisfied(conditions: Sequence[Any], args: Sequence[Any]) -> bool:
-    for condition in conditions:
-        place = place_of(condition)
-        if place is None:
-            return False
-        value = args[condition.leaf][place]
-        above = condition.min is None or np.all(value >= condition.min)
-        below = condition.max is None or np.all(value <= condition.max)
-        if value.size and not (above and below):
-            return False
-    return True
-
-
-def _narrowed(program: Program, access: Any) -> list[Argument] | None:
-    """The arguments with the access's conditions added to their contracts; None where nothing is left."""
-    arguments = list(program.arguments)
-    for condition in access.requires:
-        if place_of(condition) is None:
-            return None
-        old = arguments[condition.leaf]
-        floor, ceiling = _ends(old)
-        low = floor if condition.min is None else max(condition.min, floor)
-        high = ceiling if condition.max is None else min(condition.max, ceiling)
-        if low > high:
-            return None
-        arguments[condition.leaf] = dataclasses.replace(old, low=low, high=high, numbers=True)
-    return arguments
-
-
-def _ends(argument: Argument) -> tuple[Any, Any]:
-    if argument.low is not None:
-        return argument.low, argument.high
-    dtype = np.dtype(argument.dtype)
-    if dtype == np.bool_:
-        return 0, 1
-    if dtype.kind in "iu":
-        info = np.iinfo(dtype)
-        return int(info.min), int(info.max)
-    return -3e38, 3e38
-
-
-def _just_outside(program: Program, narrowed: Sequence[Argument], access: Any) -> Iterator[tuple[int, int]]:
-    """(leaf, value): the neighbours of each condition that the contract still allows."""
-    for condition in access.requires:
-        inner, outer = narrowed[condition.leaf], program.arguments[condition.leaf]
-        if np.dtype(outer.dtype).kind not in "biu":
-            continue
-        floor, ceiling = _ends(outer)
-        if inner.low > floor:
-            yield condition.leaf, int(inner.low) - 1
-        if inner.high < ceiling:
-            yield condition.leaf, int(inner.high) + 1
 
 
 def _requires(
@@ -250,26 +191,44 @@ def _requires(
     runs: int,
 ) -> None:
     """Inside the conditions nothing leaves; just outside them something does, which may take luck to find."""
-    narrowed = _narrowed(program, access)
-    if narrowed is None:
+    inner = narrowed(program.arguments, access.requires)
+    if inner is None:
         outcome.counts["requires not sampled"] += 1
         return
     for _ in range(runs):
-        args = [sample(rng, a) for a in narrowed]
+        args = keeping(rng, inner, access.requires)
+        if args is None:
+            outcome.counts["requires not kept"] += 1
+            break
         outcome.arguments = args
         watch = _run(interpreter, args, Watch(None, accesses), outcome.counts)
         if watch is not None and id(access.eqn) in watch.left:
             raise Contradiction(Failure("requires left its array", access.primitive, _conditions(access), access.eqn))
-    for leaf, value in _just_outside(program, narrowed, access):
-        found = any(_violates(rng, interpreter, narrowed, leaf, value, access, accesses, outcome) for _ in range(6))
+    for leaf, value in just_outside(program.arguments, inner, access):
+        found = any(_violates(rng, interpreter, inner, leaf, value, access, accesses, outcome) for _ in range(6))
         outcome.counts["requires exact" if found else "requires not shown exact"] += 1
+    for relation in access.requires:
+        if relation.terms:
+            found = any(_unrelated(rng, interpreter, inner, relation, access, accesses, outcome) for _ in range(6))
+            outcome.counts["relation exact" if found else "relation not shown exact"] += 1
+
+
+def _unrelated(
+    rng: random.Random, interpreter: Interpreter, inner: Sequence[Argument], relation: Any,
+    access: Any, accesses: Any, outcome: Outcome,
+) -> bool:  # fmt: skip
+    args = breaking(rng, inner, relation)
+    if args is None:
+        return False
+    watch = _run(interpreter, args, Watch(None, accesses), outcome.counts)
+    return watch is not None and id(access.eqn) in watch.left
 
 
 def _violates(
-    rng: random.Random, interpreter: Interpreter, narrowed: Sequence[Argument], leaf: int, value: int,
+    rng: random.Random, interpreter: Interpreter, inner: Sequence[Argument], leaf: int, value: int,
     access: Any, accesses: Any, outcome: Outcome,
 ) -> bool:  # fmt: skip
-    args = [sample(rng, a) for a in narrowed]
+    args = [sample(rng, a) for a in inner]
     if args[leaf].size == 0:
         return True
     spoiled = np.array(args[leaf])

@@ -11,7 +11,8 @@ from typing import Any
 import jax
 import numpy as np
 
-from tests.fuzz import guards, indexing, loops  # noqa: F401  (their steps register themselves)
+from tests.fuzz import guards, indexing, loops, relations  # noqa: F401  (their steps register themselves)
+from tests.fuzz.relations import DTYPE_WEIGHTS, DTYPES, RELATED
 from tests.fuzz.scope import INTEGER_WEIGHTS, INTEGERS, SHAPE_WEIGHTS, SHAPES, Scope, Trace
 from tests.fuzz.structure import grow, outputs
 from tests.fuzz.vocabulary import STEPS
@@ -19,6 +20,8 @@ from tests.fuzz.vocabulary import STEPS
 MAX_STEPS = 8
 """Top-level steps of a program; bodies add their own, up to the budget."""
 BUDGET = 16
+RELATED_EVERY = 4
+"""Every so many programs are about relations between their inputs alone."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -44,6 +47,8 @@ class Program:
     arguments: tuple[Argument, ...]
     skip: frozenset[str] = frozenset()
     wide: bool = False
+    related: bool = False
+    """Whether it is a few steps about relations between small integers, and nothing else."""
 
     def function(self, taken: list[str] | None = None) -> Callable[..., Any]:
         """The function to trace; the paths of the steps it takes are appended to `taken`."""
@@ -51,7 +56,7 @@ class Program:
         def program(*args: Any) -> tuple[Any, ...]:
             trace = Trace(self.seed, self.skip, taken if taken is not None else [], BUDGET, self.wide, self.theme())
             scope = Scope(trace, "", args, 0)
-            grow(scope, scope.small(2, MAX_STEPS))
+            grow(scope, scope.small(1, 3), RELATED) if self.related else grow(scope, scope.small(2, MAX_STEPS))
             return outputs(scope)
 
         return program
@@ -102,6 +107,8 @@ def _contract(rng: random.Random, dtype: Any) -> tuple[Any, Any]:
 
 def make(seed: int, wide: bool = False) -> Program:
     """The program of a seed. `wide` allows 64-bit types and needs jax_enable_x64."""
+    if seed % RELATED_EVERY == RELATED_EVERY - 1:
+        return make_related(seed, wide)
     rng = random.Random(f"arguments:{seed}")
     integers = [*INTEGERS, "int64"] if wide else list(INTEGERS)
     weights = [*INTEGER_WEIGHTS, 6.0] if wide else list(INTEGER_WEIGHTS)
@@ -112,6 +119,20 @@ def make(seed: int, wide: bool = False) -> Program:
         low, high = _contract(rng, dtype)
         arguments.append(Argument(shape, dtype, low, high))
     return Program(seed, tuple(arguments), wide=wide)
+
+
+def make_related(seed: int, wide: bool = False) -> Program:
+    """A small program whose inputs are small integers of one type, and maybe a short vector of them."""
+    rng = random.Random(f"related:{seed}")
+    dtype = np.dtype(rng.choices([*DTYPES, "int64"] if wide else DTYPES, [*DTYPE_WEIGHTS, 4.0][: 5 + wide])[0])
+    arguments = []
+    for k in range(rng.randint(2, 4)):
+        shape = rng.choice([(), (), (4,)]) if k else ()
+        low, high = rng.choice([(0, 9), (0, 9), (0, 4), (0, 1), (-5, 5), (1, 10), (0, 100), (None, None)])
+        if low is not None and dtype.kind == "u":
+            low = max(low, 0)
+        arguments.append(Argument(shape, dtype, low, high))
+    return Program(seed, tuple(arguments), wide=wide, related=True)
 
 
 def recontract(program: Program, seed: int) -> Program:

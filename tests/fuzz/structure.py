@@ -19,7 +19,7 @@ THEME = 60.0
 """What a program's theme adds to the weight of its step: about a third of the steps taken."""
 
 
-def grow(scope: Scope, steps: int) -> None:
+def grow(scope: Scope, steps: int, only: Sequence[Any] = ()) -> None:
     """Take up to `steps` random steps in `scope`, each from its own randomness so that any can be left out."""
     for k in range(steps):
         trace = scope.trace
@@ -33,7 +33,7 @@ def grow(scope: Scope, steps: int) -> None:
         inner = Scope(trace, path, scope.values, scope.depth)
         choices = STEPS if scope.depth < MAX_DEPTH else [(s, w) for s, w in STEPS if s not in NESTED]
         weights = [w + THEME if s.__name__ == trace.theme else w for s, w in choices]
-        chosen = inner.weighted([s for s, _ in choices], weights)
+        chosen = inner.choice(only) if only else inner.weighted([s for s, _ in choices], weights)
         try:
             made = chosen(inner)
         except Unfit:

@@ -33,6 +33,14 @@ class EngineMutant:
         *outer, name = path.split(".")
         for part in outer:
             owner = getattr(owner, part)
+        if not hasattr(owner, name):
+            # A built-in: the module gets a name of its own for a while.
+            setattr(owner, name, self.wrong(None))
+            try:
+                yield
+            finally:
+                delattr(owner, name)
+            return
         right = getattr(owner, name)
         setattr(owner, name, self.wrong(right))
         try:
@@ -190,6 +198,44 @@ def _the_promise_alone(right: Any) -> Any:
     return wrong
 
 
+def _zeros_below(right: Any) -> Any:
+    return lambda fact: right(fact) if summarised(fact).hi != 1 or summarised(fact).lo != 1 else Fact(0, 0, 0)
+
+
+def _other_branch(right: Any) -> Any:
+    return lambda self, program, step, slot, k: right(self, program, step, slot, 1 - k)
+
+
+def _next_place(right: Any) -> Any:
+    def wrong(site: Any, indices: Fact) -> Any:
+        places = right(site, indices)
+        if places is None:
+            return None
+        return [tuple((p + 1) % n for p in ends) for ends, n in zip(places, site.buffer.shape, strict=True)]
+
+    return wrong
+
+
+def _slice_is_all(right: Any) -> Any:
+    return lambda self, step, fact: self.narrow(step.ins[0], summarised(fact), refine.ALL)
+
+
+def _shorter_range(lo: int, hi: int, step: int) -> range:
+    return range(lo, hi - 1, step)
+
+
+def _seen_inside_only(right: Any) -> Any:
+    """A value that is also a result of its jaxpr is taken for one that is not."""
+
+    def wrong(self: Any, jaxpr: Any, var: Any) -> Any:
+        try:
+            return right(self, jaxpr, var)
+        except Exception:
+            return self.known[id(jaxpr)].get(var, [])
+
+    return wrong
+
+
 LOOPS, REFINE, FORWARD = "engine.loops", "engine.refine", "engine.forward"
 
 ENGINE_MUTANTS = [
@@ -243,4 +289,15 @@ ENGINE_MUTANTS = [
     EngineMutant("witnesses may break promises", "prove.replay:Replay.keep", _constant(None)),
     EngineMutant("a promise is its lower end", "engine.assumptions:held", _the_promise_alone),
     EngineMutant("a witness that is none", "prove.decide:find_witness", _harmless_witness),
+    EngineMutant("every conversion is a renaming", "engine.slice:_is_renaming", _constant(True)),
+    EngineMutant("a value seen elsewhere is discarded", "prove.masks:Uses.of", _seen_inside_only),
+    EngineMutant("a while's body starts less often", f"{LOOPS}:_grown", _grown_less),
+    EngineMutant("what zeros they were does not matter", "engine.mass:summarised", _zeros_below),
+    EngineMutant("any cond takes this branch", f"{FORWARD}:Runner.of_same_branch", _other_branch),
+    EngineMutant("another element is set", "rules.indexing:_places", _next_place),
+    EngineMutant("what holds for a slice holds for all", f"{REFINE}:Refiner.narrow_part", _slice_is_all),
+    EngineMutant("every search ends before the end", f"{LOOPS}:stays_below", _constant(True)),
+    EngineMutant("every product is with the last element", "engine.search:_is_last", _constant(True)),
+    EngineMutant("all but the last value are tried", "engine.tabulate:range", lambda right: _shorter_range),
+    EngineMutant("every callback raises", "engine.errors:_never_returns", _constant(True)),
 ]

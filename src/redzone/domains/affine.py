@@ -19,6 +19,8 @@ ROUNDS = 4
 TRIES = 48
 
 _numbers = itertools.count()
+#: How many constraints have been looked at so far, in all regions.
+effort = [0]
 
 
 class Atom:
@@ -43,12 +45,13 @@ class Atom:
 class Linear:
     """A constant plus multiples of atoms."""
 
-    __slots__ = ("_key", "const", "terms")
+    __slots__ = ("_direction", "_key", "const", "terms")
 
     def __init__(self, const: int, terms: dict[Atom, int] | None = None) -> None:
         self.const = const
         self.terms: dict[Atom, int] = terms or {}
         self._key: Any = None
+        self._direction: tuple[tuple[int, int], ...] | None = None
 
     def key(self) -> Any:
         if self._key is None:
@@ -57,7 +60,9 @@ class Linear:
 
     def direction(self) -> tuple[tuple[int, int], ...]:
         """The terms, in an order of their own."""
-        return tuple(sorted((atom.number, k) for atom, k in self.terms.items()))
+        if self._direction is None:
+            self._direction = tuple(sorted([(atom.number, k) for atom, k in self.terms.items()]))
+        return self._direction
 
     def __add__(self, other: Linear | int) -> Linear:
         if type(other) is int:
@@ -269,6 +274,7 @@ def tightened(
     for _ in range(ROUNDS):
         changed = False
         for linear in active:
+            effort[0] += 1
             _, most = linear.bounds(box)
             if most < 0:
                 return None
@@ -300,15 +306,14 @@ def _contradict(guards: tuple[Linear, ...], fresh: Iterable[Linear]) -> bool:
     """Whether two constraints on the same sum exclude each other."""
     if len(guards) < 2:
         return False
-    known: dict[Any, int] = {}
-    for g in guards:
-        key = g.direction()
-        known[key] = min(known.get(key, g.const), g.const)
     for g in fresh:
-        if len(g.terms) > 1:
-            other = known.get((-g).direction())
-            if other is not None and other + g.const < 0:
-                return True
+        opposite = None
+        for other in guards:
+            if len(other.terms) == len(g.terms) and other.const + g.const < 0:
+                if opposite is None:
+                    opposite = tuple([(n, -k) for n, k in g.direction()])
+                if other.direction() == opposite:
+                    return True
     return False
 
 

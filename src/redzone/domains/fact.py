@@ -19,6 +19,8 @@ from redzone.domains.symbolic import at_most, is_inconclusive, larger, smaller
 
 #: How many elements may be kept apart in one fact.
 KEEP = 1024
+#: An array up to this long keeps its elements apart also through writes, conditions and loops.
+SHORT = 16
 #: Kept-apart integers stay this small, so that numpy's int64 holds any one product or sum of two.
 SMALL = 2**31
 
@@ -146,7 +148,8 @@ def _constant_float(array: np.ndarray) -> Fact:
     nan = bool(missing.any())
     if nan:
         if missing.all():
-            return TOP_FLOAT
+            # Only NaN: no number is among its elements, so any pair of bounds holds; zero is as good as another.
+            return Fact(0.0, 0.0, 1, True)
         wide = wide[~missing]
     elif 1 < wide.size <= KEEP and wide.ndim:
         return Fact(wide, wide)
@@ -310,9 +313,13 @@ def widen(old: Fact, new: Fact, info: DtypeInfo, thresholds: Sequence[int]) -> F
 
     Any chain of widenings is finite: each bound moves at most once per threshold.
     """
+    if type(old.lo) is _ndarray or type(new.lo) is _ndarray:
+        if type(old.lo) is _ndarray and leq(new, old):
+            return old
+        apart = _widen_apart(old, join(old, new), info, thresholds)
+        if apart is not None:
+            return apart
     a, b = summarised(old), summarised(join(old, new))
-    if type(old.lo) is _ndarray and leq(new, old):
-        return old
     if info.kind == "f":
         lo = a.lo if b.lo >= a.lo else -math.inf
         hi = a.hi if b.hi <= a.hi else math.inf
@@ -336,6 +343,20 @@ def widen(old: Fact, new: Fact, info: DtypeInfo, thresholds: Sequence[int]) -> F
         if aligned is not None and aligned.lo <= b.lo and aligned.hi >= b.hi:
             return aligned
     return Fact(lo, hi, 0 if lo == hi else 1)
+
+
+def _widen_apart(old: Fact, both: Fact, info: DtypeInfo, thresholds: Sequence[int]) -> Fact | None:
+    """Each element of a short array on its own; None where that can't be."""
+    if not info.integral or type(both.lo) is not _ndarray or both.lo.size > SHORT or info.max > SMALL:
+        return None
+    if type(old.lo) is _ndarray and old.lo.ndim != both.lo.ndim:
+        return None
+    ends = np.array(
+        [info.min, *sorted({t for t in thresholds if type(t) is int and info.min < t < info.max}), info.max]
+    )
+    lower = ends[np.searchsorted(ends, both.lo, "right") - 1]
+    upper = ends[np.searchsorted(ends, both.hi, "left")]
+    return settle(np.where(both.lo < old.lo, lower, both.lo), np.where(both.hi > old.hi, upper, both.hi))
 
 
 def joined(facts: Iterable[Fact]) -> Fact:

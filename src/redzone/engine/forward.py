@@ -15,14 +15,18 @@ from redzone.domains.fact import is_small
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.loops import run_scan, run_while
+from redzone.engine.mass import summed
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
+from redzone.engine.tabulate import SPREAD, tabulated
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES
 from redzone.rules.table import SAME, top_of
 
 _SELECT = RULES[primitives()["select_n_p"]]
 _ADD, _MUL = RULES[primitives()["add_p"]], RULES[primitives()["mul_p"]]
+_CONVERT = primitives()["convert_element_type_p"]
+_SUMS = frozenset(RULES[primitives()[n]] for n in ("cumsum_p", "reduce_sum_p"))
 _HERE = ("here",)
 #: A sum beyond this has the bounds of its integer type.
 _NEAR = 2**30
@@ -143,6 +147,9 @@ class Runner:
                 if rule is _SELECT:
                     env[outs[0]] = self.select(program, env, step)
                     return
+                if rule in _SUMS:
+                    env[outs[0]] = summed(program, env, step)
+                    return
                 result = rule.apply(step.eqn, *[env[i] for i in step.ins])  # type: ignore[union-attr]
             except Exception as error:
                 result = self.gave_up(step, error)
@@ -178,12 +185,12 @@ class Runner:
             kind = step.kind
             reads: Sequence[int] = step.ins
             if kind in (SCAN, WHILE):
-                reads = (*reads, *step.extra.inits)
+                reads = (*reads, *step.extra.inits, *step.extra.also)
             is_behind = not behind.isdisjoint(reads)
             if is_behind:
                 behind.update(step.outs)
             if kind == SIMPLE:
-                if step.rule is _SELECT:
+                if step.rule is _SELECT or step.rule in _SUMS:
                     if not is_behind:
                         continue
                 elif changed.isdisjoint(reads) and not step.volatile:
@@ -243,7 +250,10 @@ class Runner:
             return first or second or env[step.ins[1]]
         if kept:
             return _chosen(which, first, second)
-        return join(first, second)
+        result = join(first, second)
+        if type(result.lo) is int and type(result.hi) is int and result.hi - result.lo > SPREAD:
+            return tabulated(program, env, step, result)
+        return result
 
     def refined(self, program: Program, env: list[Any], step: Step, k: int, level: Any) -> Fact | None:
         """What a select's case holds where it is taken; None where it never is."""
@@ -292,6 +302,8 @@ class Runner:
         last = len(step.bodies) - 1
         lo, hi = min(max(which.lo, 0), last), min(max(which.hi, 0), last)
         results: list[Fact | None] = [None] * len(step.outs)
+        apart: dict[int, list[Any]] = {}
+        """By branch, what it yields: another cond on the same number takes the same branch."""
         for k in range(lo, hi + 1):
             facts: list[Fact] | None
             if lo == hi:
@@ -302,25 +314,39 @@ class Runner:
                     continue
             body = step.bodies[k]
             inner = self.run(body, [facts[i] for i in step.extra[k]], context is not None, context, step, k)
+            apart[k] = [inner[s] if s >= 0 else None for s in body.outs]
             for i, out in enumerate(step.outs):
-                if out >= 0:
+                if out >= 0 and i not in body.errors:
                     fact, old = inner[body.outs[i]], results[i]
                     results[i] = fact if old is None else join(old, fact)
         for i, out in enumerate(step.outs):
             if out >= 0:
                 env[out] = results[i] if results[i] is not None else top_of(step.eqn.outvars[i])
+        program.memo["apart", step] = apart
+
+    def of_same_branch(self, program: Program, step: Step, slot: int, k: int) -> Fact | None:
+        """What an earlier cond on the same number yields when this one takes branch k."""
+        made = program.defs.get(slot)
+        if made is None or made.kind != COND or len(made.bodies) != len(step.bodies):
+            return None
+        if _asked_by(program, made.ins[0]) != _asked_by(program, step.ins[0]):
+            return None
+        results = program.memo.get(("apart", made), {}).get(k)
+        fact: Fact | None = None if results is None else results[made.outs.index(slot)]
+        return fact
 
     def inputs_of_branch(self, program: Program, env: list[Any], step: Step, k: int, last: int) -> list[Fact] | None:
         """What a branch's operands hold when it is taken; None where it never is."""
+        same = {i: self.of_same_branch(program, step, i, k) for i in step.ins[1:]}
         if len(step.ins) == 1 or program.defs.get(step.ins[0]) is None:
-            return [env[i] for i in step.ins]
+            return [same.get(i) or env[i] for i in step.ins]
         which = env[step.ins[0]]
         refiner = Refiner(program, env)
         lo = k if k else min(which.lo, 0)
         hi = k if k < last else max(which.hi, last)
         try:
             refiner.narrow(step.ins[0], Fact(lo, hi, 0 if lo == hi else 1), ALL)
-            return [refiner.value(i, ALL) for i in step.ins]
+            return [same.get(i) or refiner.value(i, ALL) for i in step.ins]
         except Infeasible:
             return None
 
@@ -366,6 +392,14 @@ def _is_same(a: Fact | None, b: Fact | None) -> bool:
     if kind is int or kind is float:
         return type(b.lo) is kind and type(a.hi) is type(b.hi) is kind and a.lo == b.lo and bool(a.hi == b.hi)
     return kind is np.ndarray and type(b.lo) is np.ndarray and a.key() == b.key()
+
+
+def _asked_by(program: Program, slot: int) -> int:
+    """The bool that a branch number was made from, if it was; the number itself elsewhere."""
+    step = program.defs.get(slot)
+    if step is not None and step.kind == SIMPLE and step.eqn.primitive is _CONVERT:
+        return step.ins[0] if dtype_info(step.eqn.invars[0].aval.dtype).kind == "b" else slot
+    return slot
 
 
 def related_cases(program: Program, step: Step) -> tuple[bool, bool]:

@@ -46,31 +46,39 @@ def _expand(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     return (jaxpr, consts) if len(jaxpr.outvars) == len(eqn.outvars) else None
 
 
-_seen: dict[Any, Any] = {}
+_seen: dict[Any, tuple[Any, Any]] = {}
 
 
 def implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     """The jaxpr and constants that a primitive's own implementation traces to, or None."""
     try:
-        key = (
-            eqn.primitive,
-            tuple(str(v.aval) for v in eqn.invars),
-            str(sorted(eqn.params.items(), key=lambda p: p[0])),
-        )
+        shown = str(sorted(eqn.params.items(), key=lambda p: p[0]))
     except Exception:
         return None
-    if key not in _seen:
+    # Objects that print as their address are told apart by the equation, which is kept.
+    key = id(eqn) if " at 0x" in shown else (eqn.primitive, tuple(str(v.aval) for v in eqn.invars), shown)
+    known = _seen.get(key)
+    if known is None or (type(key) is int and known[0] is not eqn):
         if len(_seen) > 1024:
             _seen.clear()
-        _seen[key] = _trace(eqn)
-    found: tuple[Any, tuple[Any, ...]] | None = _seen[key]
+        known = _seen[key] = (eqn, _trace(eqn))
+    found: tuple[Any, tuple[Any, ...]] | None = known[1]
     return found
+
+
+def _takes_functions(params: dict[str, Any]) -> bool:
+    return any(hasattr(v, "eqns") or callable(v) for v in params.values())
+
+
+def _is_jax(function: Any) -> bool:
+    """Whether JAX itself wrote an implementation; what cannot be told counts as JAX's."""
+    return str(getattr(function, "__module__", "jax")).partition(".")[0] in ("jax", "jaxlib", "functools")
 
 
 def _trace(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     primitive = eqn.primitive
     run = getattr(primitive, "impl", None)
-    if run is None or eqn.effects or any(hasattr(v, "eqns") or callable(v) for v in eqn.params.values()):
+    if run is None or eqn.effects or (_takes_functions(eqn.params) and _is_jax(run)):
         return None
 
     def call(*operands: Any) -> Any:

@@ -17,6 +17,7 @@ from redzone.domains.fact import strided
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import OBSERVE, SIMPLE, LoopShape, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
+from redzone.engine.search import stays_below
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
@@ -238,6 +239,11 @@ def _scan(
             env[out] = last if type(length) is int else join(last, env[shape.inits[shape.carries.index(i)]])
         else:
             env[out] = _stacked(inner[body.outs[i]])
+    share = shape.search
+    if share is not None and step.outs[1] >= 0 and len(inits) == 2:
+        low, high = inits
+        if stays_below(share, env[share.last], env[share.share], low, high, length):
+            env[step.outs[1]] = _within(env[step.outs[1]], Fact(0, share.size - 1))
 
 
 def _count(carries: _Carries, trips: int | None) -> dict[int, Fact]:
@@ -337,6 +343,17 @@ def _within(old: Fact, new: Fact) -> Fact:
 def _bounded_growth(carries: _Carries, moving: list[int], env: Any, trips: int) -> bool:
     """A carry that changes by something in [a, b] each time is, after t times, within t·[a, b] of its start."""
     helped = False
+    for i, bound in _grown(carries, moving, env, trips).items():
+        narrowed = _within(carries.now[i], bound)
+        if not leq(carries.now[i], narrowed):
+            carries.now[i] = narrowed
+            helped = True
+    return helped
+
+
+def _grown(carries: _Carries, moving: list[int], env: Any, trips: int) -> dict[int, Fact]:
+    """What steadily changing carries can be whenever the body starts, if it does so at most this often."""
+    found: dict[int, Fact] = {}
     for i in moving:
         if carries.info[i].kind not in "iu":
             continue
@@ -347,13 +364,9 @@ def _bounded_growth(carries: _Carries, moving: list[int], env: Any, trips: int) 
         # The value after the last iteration must fit too: then no addition in any iteration wraps.
         spill = _after(carries.first[i], min(0, change[0]) * trips, max(0, change[1]) * trips, carries.info[i], 1)
         bound = _after(carries.first[i], lo, hi, carries.info[i], 1)
-        if spill is None or bound is None:
-            continue
-        narrowed = _within(carries.now[i], bound)
-        if not leq(carries.now[i], narrowed):
-            carries.now[i] = narrowed
-            helped = True
-    return helped
+        if spill is not None and bound is not None:
+            found[i] = bound
+    return found
 
 
 def run_while(runner: Runner, env: list[Any], step: Step, context: Context | None) -> None:
@@ -423,6 +436,7 @@ def _while(
     known = body.memo.get(key)
     if known is None:
         carries = _Carries(body, shape, inits, avals)
+        inside: dict[int, Fact] = {}
         enters = when(carries.now, tested(carries.now, False), 1) is not None
         if enters:
             lane = batched and is_lanewise(body)
@@ -436,14 +450,18 @@ def _while(
             thresholds = functools.cache(lambda: _near(given + inits, thresholds_of(body) + thresholds_of(test)))
             last = _rest(carries, carries.moving, run, thresholds, None)
             trips = _trips(carries, when(carries.now, tested(carries.now, False), 1))
-            if trips is not None and _bounded_growth(carries, carries.moving, last, trips + 1):
-                run()
-        known = body.memo[key] = (carries.now, enters)
-    now, enters = known
+            if trips is not None:
+                # Where the body starts it has run less often than it does in all.
+                inside = _grown(carries, carries.moving, last, max(trips, 1))
+                if _bounded_growth(carries, carries.moving, last, trips + 1):
+                    run()
+        known = body.memo[key] = (carries.now, enters, inside)
+    now, enters, inside = known
     checked = tested(now, context is not None)
     if enters and context is not None:
         held = when(now, checked, 1)
         if held is not None:
+            held = {**held, **{i: _within(held[i], bound) for i, bound in inside.items()}}
             runner.run(body, feed(held), True, context, step, 0, tested=None if batched else checked)
             running = when(now, checked, 1, lane=True) if batched else None
             if running is not None:

@@ -59,6 +59,7 @@ class Program:
         "_supporting",
         "assumptions",
         "defs",
+        "errors",
         "inputs",
         "jaxpr",
         "lanes",
@@ -83,12 +84,15 @@ class Program:
         self.outs: list[int] = []
         """One slot per result of the jaxpr, -1 where nobody asked."""
         self.defs: dict[int, Step] = {}
+        self.errors: frozenset[int] = frozenset()
+        """Results that a run never has, because the branch ends in an error before."""
         self.thresholds: tuple[int, ...] = ()
         self.memo: dict[Any, Any] = {}
         self.last: list[Any] | None = None
         """The environment of the latest run: the next one computes again only what its inputs change."""
-        self.masks: list[tuple[int, int, int]] = []
-        """(identity of an access, slot of a select's condition, which case the access's result is)."""
+        self.masks: list[tuple[int, int, tuple[int, int, bool]]] = []
+        """(identity of an access, slot of a select's condition, (which use, which case the access's result is, whether
+        the condition has one element for each index tuple))."""
         self.special: dict[Step, Any] | None = None
         """Steps computed in a better way than their rule, while something about the inputs is known."""
         self.watched: list[tuple[Any, list[int]]] = []
@@ -184,3 +188,7 @@ class LoopShape:
     carry_count: int = 0
     inits: tuple[int, ...] = ()
     """The slots of the carries' first values."""
+    search: Any = None
+    """What a binary search looks for, where that keeps it from the array's end."""
+    also: tuple[int, ...] = ()
+    """Slots that its result hangs on besides."""

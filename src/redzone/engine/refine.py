@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from redzone.domains import Fact, dtype_info, meet, summarised
-from redzone.domains.fact import is_small, strided
+from redzone.domains import Fact, dtype_info, meet, settle, summarised
+from redzone.domains.fact import SHORT, is_small, strided
 from redzone.domains.symbolic import fits, is_inconclusive
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.program import SIGNATURE, SIMPLE, Program, Step
@@ -211,12 +211,30 @@ class Refiner:
             self.narrow(step.ins[0], fact, level)
         elif kind == "move":
             if level is ALL:
-                if step.eqn.primitive.name != "slice" and _nonempty(step.eqn.outvars[0].aval):
+                if step.eqn.primitive.name == "slice":
+                    self.narrow_part(step, fact)
+                elif _nonempty(step.eqn.outvars[0].aval):
                     self.narrow(step.ins[0], summarised(fact), ALL)
             else:
                 self.narrow(step.ins[0], summarised(fact), self.behind(step, level))
         else:
             getattr(self, f"_{kind}")(step, fact, level)
+
+    def narrow_part(self, step: Step, fact: Fact) -> None:
+        """A slice of a short array satisfies a fact: so do those elements of the array."""
+        shape, old, fact = step.eqn.invars[0].aval.shape, self.current(step.ins[0], ALL), summarised(fact)
+        if any(type(n) is not int for n in shape) or not 1 < math.prod(shape) <= SHORT or not is_small(old):
+            return
+        if not is_small(fact) or dtype_info(step.eqn.outvars[0].aval.dtype).kind not in "biu":
+            return
+        p = step.eqn.params
+        strides = p["strides"] or (1,) * len(shape)
+        part = tuple(slice(a, b, s) for a, b, s in zip(p["start_indices"], p["limit_indices"], strides, strict=True))
+        lo, hi = np.array(np.broadcast_to(old.lo, shape)), np.array(np.broadcast_to(old.hi, shape))
+        lo[part], hi[part] = np.maximum(lo[part], fact.lo), np.minimum(hi[part], fact.hi)
+        if (lo > hi).any():
+            raise Infeasible
+        self.narrow(step.ins[0], settle(lo, hi), ALL)
 
     def behind(self, step: Step, level: Any) -> Any:
         """The level on the other side of a rearrangement."""

@@ -17,10 +17,12 @@ from redzone.domains import Fact, constant, dtype_info, scalar, top
 from redzone.domains.fact import TRUE
 from redzone.domains.symbolic import at_most
 from redzone.engine.assumptions import is_thrown_away
+from redzone.engine.errors import results_of_errors
 from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
 from redzone.engine.literals import FOLDED, fold, known_index
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Assumption, LoopShape, Program, Step
+from redzone.engine.search import Share, factors, search_of
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
@@ -29,6 +31,8 @@ from redzone.rules.table import SAME, SUMMARY, anything
 
 #: A sub-program up to this many equations is inlined even where it is called more than once.
 SMALL = 40
+#: How many steps back a float that is compared may be made from literals to be computed.
+FOLDED_DEPTH = 6
 
 _ANYTHING = Rule(anything, "none")
 
@@ -75,6 +79,17 @@ _WALKED = {
     **_SPECIAL,
 }
 _WALKED.pop(primitives().get("linear_solve_p"), None)
+_CONVERT_P, _SUM_P = primitives()["convert_element_type_p"], primitives()["reduce_sum_p"]
+#: Primitives whose result is their operand under another name; a conversion only to the type it has.
+_RENAMING = frozenset(
+    primitives()[n + "_p"]
+    for n in ("copy", "stop_gradient", "sharding_constraint", "pvary", "name", "convert_element_type")
+    if n + "_p" in primitives()
+)
+_PLAIN_FLOATS = frozenset(
+    primitives()[n + "_p"]
+    for n in ("add", "sub", "mul", "neg", "max", "min", "copy", "convert_element_type", "select_n")
+)
 #: Primitives that are neither accesses nor hold a jaxpr with accesses.
 PLAIN = frozenset(p for p, what in _WALKED.items() if what in (0, 6))
 
@@ -155,6 +170,12 @@ class Inventory:
         self.touches[key] = touches
 
 
+def _is_renaming(eqn: Any) -> bool:
+    if eqn.primitive is not _CONVERT_P:
+        return len(eqn.invars) == 1
+    return bool(eqn.invars[0].aval.dtype == eqn.outvars[0].aval.dtype)
+
+
 def _has_jaxpr(params: dict[str, Any]) -> bool:
     return any(hasattr(v, "eqns") or hasattr(v, "jaxpr") or type(v) in (tuple, list) for v in params.values())
 
@@ -167,7 +188,7 @@ def _has_elements(aval: Any) -> bool:
 class Frame:
     """One jaxpr being sliced into a program: its variables' slots, and what its inputs are outside."""
 
-    __slots__ = ("bindings", "consts", "jaxpr", "parent", "slots")
+    __slots__ = ("bindings", "consts", "jaxpr", "makers", "parent", "slots")
 
     def __init__(self, parent: Frame | None, bindings: dict[Any, Any], consts: dict[Any, Any]) -> None:
         self.parent = parent
@@ -175,10 +196,22 @@ class Frame:
         self.consts = consts
         self.slots: dict[Any, int] = {}
         self.jaxpr: Any = None
+        self.makers: dict[int, tuple[Any, dict[Any, Any]]] = {} if parent is None else parent.makers
+
+    def maker(self, var: Any) -> Any:
+        """The equation that makes a variable, None for an input."""
+        if self.jaxpr is None:
+            return None
+        known = self.makers.get(id(self.jaxpr))
+        if known is None:
+            table = {v: eqn for eqn in self.jaxpr.eqns for v in eqn.outvars}
+            known = self.makers[id(self.jaxpr)] = (self.jaxpr, table)
+        return known[1].get(var)
 
 
-#: By identity of a select (or the call around it): (identity of the access, the condition, the case it fills).
-Masks = dict[int, list[tuple[int, Any, int]]]
+#: By identity of a select (or the call around it): (identity of the access, the condition, (which of its uses it is,
+#: the case it fills, whether the condition has one element for each index tuple)).
+Masks = dict[int, list[tuple[int, Any, tuple[int, int, bool]]]]
 
 
 class Slicer:
@@ -231,6 +264,14 @@ def _constant_fact(value: Any) -> Fact:
     if dtype is None or dtype_info(dtype).kind == "x":
         return top(None)
     return constant(value)
+
+
+def counts(frame: Frame, eqn: Any) -> bool:
+    """Whether a sum of floats is one of integers that were only converted."""
+    if eqn.primitive is not _SUM_P or type(eqn.invars[0]) is Literal:
+        return False
+    made = frame.maker(eqn.invars[0])
+    return made is not None and made.primitive is _CONVERT_P and dtype_info(made.invars[0].aval.dtype).integral
 
 
 class _Build:
@@ -376,6 +417,9 @@ class _Build:
 
     def simple(self, eqn: Any, frame: Frame) -> None:
         slots = frame.slots
+        if eqn.primitive in _RENAMING and _is_renaming(eqn):
+            self.rename(eqn, frame, eqn.invars[0], slots[eqn.outvars[0]])
+            return
         rule = RULES.get(eqn.primitive)
         if rule is None:
             if eqn.primitive is AXIS_INDEX_P:
@@ -391,7 +435,7 @@ class _Build:
         outs = [slots.get(v, -1) for v in eqn.outvars]
         needs = rule.needs
         if needs == "all":
-            if not rule.floats and not dtype_info(eqn.outvars[0].aval.dtype).integral:
+            if not rule.floats and not dtype_info(eqn.outvars[0].aval.dtype).integral and not counts(frame, eqn):
                 rule, ins = _ANYTHING, [self.unasked(a) for a in eqn.invars]
             else:
                 ins = [self.slot(frame, a) for a in eqn.invars]
@@ -418,13 +462,42 @@ class _Build:
             fact = promised(value.aval, params["min"], params["max"], params["finite"])
             assumptions.append(Assumption(self.slot(frame, value), fact, eqn, False))
 
+    def rename(self, eqn: Any, frame: Frame, atom: Any, slot: int) -> None:
+        """Give a value's slot to the atom that it is another name of; a step only where that has one already."""
+        while type(atom) is not Literal and atom in frame.bindings and frame.parent is not None:
+            frame, atom = frame.parent, frame.bindings[atom]
+        if type(atom) is Literal or atom in frame.slots or atom in frame.consts:
+            self.emit(SIMPLE, eqn, (self.slot(frame, atom),), (slot,)).rule = SAME
+        else:
+            frame.slots[atom] = slot
+
     def given(self, frame: Frame, atom: Any) -> int:
         """An integer is asked for; a float only where it is already part of the program."""
         if type(atom) is Literal or dtype_info(getattr(atom.aval, "dtype", None)).integral:
             return self.slot(frame, atom)
-        if self.slicer.everything or self.is_asked(frame, atom):
+        if self.slicer.everything or self.is_asked(frame, atom) or self.is_known(frame, atom, FOLDED_DEPTH):
             return self.slot(frame, atom)
         return self.unasked(atom)
+
+    def is_known(self, frame: Frame, atom: Any, depth: int) -> bool:
+        """Whether a float scalar is made, in a few plain steps, from literals, constants and integers alone."""
+        if atom.aval.shape != ():
+            return False
+        while atom in frame.bindings and frame.parent is not None:
+            frame, atom = frame.parent, frame.bindings[atom]
+            if type(atom) is Literal:
+                return True
+        if atom in frame.consts:
+            return True
+        eqn = frame.maker(atom)
+        if eqn is None or depth == 0 or eqn.primitive not in _PLAIN_FLOATS:
+            return False
+        return all(
+            type(a) is Literal
+            or dtype_info(getattr(a.aval, "dtype", None)).integral
+            or self.is_known(frame, a, depth - 1)
+            for a in eqn.invars
+        )
 
     def is_asked(self, frame: Frame, atom: Any) -> bool:
         at: Frame | None = frame
@@ -550,10 +623,7 @@ class _Build:
             slot = frame.slots.get(outer)
             if slot is None:
                 continue
-            if type(v) is not Literal and v not in within.slots and v not in within.bindings and v not in within.consts:
-                within.slots[v] = slot
-            else:
-                self.emit(SIMPLE, eqn, (self.slot(within, v),), (slot,)).rule = SAME
+            self.rename(eqn, within, v, slot)
         self.reverse(inner, within)
 
     def sharded(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> None:
@@ -596,6 +666,9 @@ class _Build:
         if not asked and not any(touches[id(j)] for j, _ in branches) and not self.slicer.everything:
             return
         bodies = [self.slicer.program(j, c, asked) for j, c in branches]
+        if asked:
+            for body in bodies:
+                body.errors = results_of_errors(body.jaxpr)
         used = sorted({i for body in bodies for i, _ in body.inputs})
         place = {i: k + 1 for k, i in enumerate(used)}
         step = self.emit(
@@ -636,6 +709,38 @@ class _Build:
         )
         # A carry whose final value is wanted but never read in the body still needs its first value.
         step.extra.inits = tuple(self.slot(frame, eqn.invars[first + i]) for i in step.extra.carries)
+        if 1 in asked and count == 2 and len(eqn.invars) == first + 2:
+            self.search(eqn, frame, inner, first, step.extra)
+
+    def search(self, eqn: Any, frame: Frame, inner: Any, consts: int, shape: LoopShape) -> None:
+        """Note what a binary search looks for if it is a share of the last element."""
+        found = search_of(inner, consts)
+        if found is None:
+            return
+        parts = factors(self.resolve, frame, eqn.invars[found.query], eqn.invars[found.array], found.size)
+        if parts is not None:
+            at, last, part = parts
+            shape.also = (self.slot(at, last), self.slot(at, part))
+            shape.search = Share(found.size, *shape.also)
+
+    def resolve(self, frame: Frame, atom: Any) -> tuple[Frame, Any]:
+        """The atom that an atom is another name of, and where."""
+        while type(atom) is not Literal:
+            if atom in frame.bindings and frame.parent is not None:
+                frame, atom = frame.parent, frame.bindings[atom]
+                continue
+            eqn = frame.maker(atom)
+            if eqn is not None and eqn.primitive in _RENAMING and _is_renaming(eqn):
+                atom = eqn.invars[0]
+            elif eqn is not None and eqn.primitive in CALLS and eqn.primitive is not SHARD_MAP_P:
+                inner, _ = open_jaxpr(eqn.params[CALLS[eqn.primitive]])
+                result = inner.outvars[eqn.outvars.index(atom)] if len(inner.outvars) == len(eqn.outvars) else None
+                if result is None or type(result) is Literal or result not in inner.invars:
+                    break
+                atom = eqn.invars[inner.invars.index(result)]
+            else:
+                break
+        return frame, atom
 
     def loop(self, eqn: Any, frame: Frame) -> None:
         p = eqn.params

@@ -53,6 +53,8 @@ def propose(seen: Sequence[Seen], common: Common, wrapping: bool = True) -> Prop
             common.reruns[key] = rerun_of(context, step, k)
         return common.reruns[key]
 
+    if common.budget <= 0:
+        return Proposal({}, False, Lost(None, "too many equations between the inputs and the index"))
     walk = Walk(rerun, wrapping, common)
     lost: Lost | None = None
     for one in seen:

@@ -37,8 +37,9 @@ GROUPS = 12
 CHEAP = 400
 #: How many equations may lie between the inputs and an index for its condition to be derived.
 FEW = 48
-#: How many equations make a program large.
+#: How many equations make a program large, and how many open accesses are many.
 LARGE = 600
+MANY = 8
 
 
 class Deciding:
@@ -57,10 +58,14 @@ class Deciding:
         promised = any(not (source.open_above and source.open_below) for source in traced.inputs)
         worth = min(1500, 200 + size // 2) if promised or size <= LARGE else 0
         self.corners = Purse(worth, compiles=False)
+        self.sides = Purse(min(400, 80 + size // 4), compiles=False)
+        """What trying each side of a condition may cost."""
         self.timings = {"exact": 0.0, "conditions": 0.0, "witness": 0.0}
-        self.work = {"derive": Work(800 + size // 2), "prove": Work(3000 + 3 * size)}
+        self.work = {"derive": Work(600 + size // 4), "prove": Work(1200 + size // 2)}
         self.visits = 0
         """How many steps the proofs of conditions took."""
+        self.for_z3: set[int] = set()
+        """The accesses z3 might have settled, were it installed."""
         self.points: dict[int, list[dict[int, Any]]] = {}
         """By access: inputs that should make it leave its array."""
 
@@ -84,6 +89,10 @@ class Deciding:
         proposals = self.derived(result, open_sites, FEW)
         proved = {*proposals}
         common = Common()
+        if self.analysis.inventory.equations > LARGE and len(open_sites) - len(proved) > MANY:
+            # One sweep for all, instead of a walk for each.
+            proved |= self.swept(open_sites, proposals, proved, common)
+            common.budget = 0
         for site, seen in open_sites:
             if id(site.eqn) not in proved:
                 proposals[id(site.eqn)] = propose(seen, common)
@@ -97,7 +106,8 @@ class Deciding:
         if again:
             proved |= self.validated(again)
             proposals.update(again)
-        proved |= self.swept(open_sites, proposals, proved, common)
+        if common.budget:
+            proved |= self.swept(open_sites, proposals, proved, common)
         self.timings["conditions"] = time.perf_counter() - started - self.timings["exact"]
         started = time.perf_counter()
         still = [site for site, _ in open_sites if id(site.eqn) not in proved]
@@ -142,10 +152,13 @@ class Deciding:
         proved = set()
         for site, seen in open_sites:
             worth = all(_is_near(site, one) or _is_promised(one.context) for one in seen)
+            exact.elements.missed_z3 = False
             outcome = exact.decide(site, seen) if worth else None
+            if exact.elements.missed_z3:
+                self.for_z3.add(id(site.eqn))
             if outcome is not None and not outcome.cases:
                 access = result[id(site.eqn)]
-                access.verdict, access.decided_by, access.fix = Verdict.SAFE, "exact", ""
+                access.verdict, access.decided_by, access.fix = Verdict.SAFE, outcome.by, ""
                 proved.add(id(site.eqn))
         if proved:
             open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in proved]
@@ -309,12 +322,12 @@ class Deciding:
             type(b) not in (int, np.ndarray) for n in needs.values() for b in (n.lo, n.hi)
         ):
             return needs
-        replay = Replay(self.traced.jaxpr, [known[key] for key in sites], self.corners)
+        replay = Replay(self.traced.jaxpr, [known[key] for key in sites], self.sides)
         for leaf in list(needs):
             for above in (True, False):
                 need = needs[leaf]
                 whole = summarised(self.facts[leaf])
-                if (np.all(need.hi >= whole.hi) if above else np.all(need.lo <= whole.lo)) or self.corners.left <= 0:
+                if (np.all(need.hi >= whole.hi) if above else np.all(need.lo <= whole.lo)) or self.sides.left <= 0:
                     continue
                 chosen = just_outside(inputs, self.facts, needs, leaf, above)
                 if chosen is None or replay.attempt(filled(inputs, self.facts, chosen)):
@@ -348,6 +361,8 @@ class Deciding:
             return
         access.rule = f"RZ{family}03"
         access.message, overflow = lost_at(access, seen, proposal.lost)
+        if id(site.eqn) in self.for_z3:
+            access.message += "; z3 may settle it: pip install 'redzone[z3]'"
         if overflow:
             access.rule = "RZ301"
         access.fix = CODES[access.rule].fix
@@ -389,7 +404,12 @@ class Deciding:
                 return True
             if not source.open_below and not at_most(uniform.lo, whole.lo):
                 return True
-        return False
+        sources = self.traced.inputs
+        return any(
+            not (sources[leaf].open_above or sources[leaf].open_below)
+            for relation in proposal.relations
+            for _, _, leaf in relation.terms
+        )
 
 
 def _restricted(needs: dict[int, Need], leaves: set[int]) -> Any:

@@ -23,6 +23,7 @@ from redzone.frontend import compat
 _JAX = os.path.dirname(os.path.abspath(jax.__file__))
 _MODE = re.compile(r"\bmode\s*=|\bfill_value\s*=")
 _CLIP = re.compile(r"""\bmode\s*=\s*(["']clip["']|\S*\bCLIP\b)""")
+_FILL = re.compile(r"""\bmode\s*=\s*(["'](fill|drop)["']|\S*\bFILL_OR_DROP\b)""")
 
 #: Routines whose documentation says that what falls outside is dropped, clipped or filled.
 ROUTINES = frozenset(
@@ -73,7 +74,7 @@ def declared_by(site: Site) -> str:
     routine = _routine(site)
     if routine:
         return f"jax's {routine}, documented to {site.mode} what lies outside"
-    return f"mode='{site.mode}'" if _says(site, _MODE) else ""
+    return f"mode='{site.mode}'" if _says(site, _MODE) or _written_in_jax(site, _FILL) else ""
 
 
 def _routine(site: Site) -> str:

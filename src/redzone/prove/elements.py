@@ -8,7 +8,6 @@ its type is either not looked into, or its answer holds only where it stays insi
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +15,7 @@ import numpy as np
 
 from redzone.access.xla import ACCESSES
 from redzone.domains import DtypeInfo, Fact, dtype_info, summarised
-from redzone.domains.affine import Atom, Linear, Region
+from redzone.domains.affine import Atom, Linear, Region, effort
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.loops import counted_by
@@ -45,11 +44,25 @@ class NotAffine(Exception):
     """A value that must be taken as an unknown integer."""
 
 
-@dataclasses.dataclass(slots=True)
 class Work:
-    """How many pieces may still be looked at, in all questions of one check together."""
+    """How much all questions of one kind may cost in one check: pieces and constraints looked at."""
 
-    left: int
+    def __init__(self, limit: int) -> None:
+        self.limit = limit
+        self.pieces = 0
+        self.started = effort[0]
+
+    @property
+    def done(self) -> bool:
+        return self.pieces > self.limit
+
+    def begin(self) -> None:
+        self.started = effort[0]
+
+    def end(self) -> None:
+        """Count the constraints looked at since the beginning."""
+        self.pieces += effort[0] - self.started
+        self.started = effort[0]
 
 
 class Elements:
@@ -72,11 +85,15 @@ class Elements:
         self.rerun = rerun
         self.known: dict[Any, list[Piece]] = {}
         self.atoms: dict[Any, Atom] = {}
+        self.origins: dict[Atom, tuple[Context, int, Place]] = {}
+        """Which element of which slot an atom stands for."""
         self.paths: dict[int, list[Region]] = {}
         self.kept: list[Any] = []
         """Environments asked about, so that the identity of each stays its own."""
         self.aliases: dict[tuple[int, int], tuple[Context, int]] = {}
         """By environment and slot: the same value in another run."""
+        self.missed_z3 = False
+        """Whether z3 could have been asked, were it installed."""
         self.promising = False
         """Whether conditions are looked into although they are known to hold."""
         self.limit = LOOKS
@@ -121,7 +138,10 @@ class Elements:
         name = self.inputs[leaf].name if leaf >= 0 else f"v{slot}"
         if step > 1 and leaf < 0:
             return [(_EVERYWHERE, self.atom(key, name, 0, (hi - lo) // step) * step + lo)]
-        return [(_EVERYWHERE, self.atom(key, name, lo, hi, leaf, place))]
+        value = self.atom(key, name, lo, hi, leaf, place)
+        if leaf < 0:
+            self.origins[next(iter(value.terms))] = (context, slot, place)
+        return [(_EVERYWHERE, value)]
 
     # Values
 
@@ -134,7 +154,7 @@ class Elements:
     def promise(self, context: Context, slot: int, place: Place) -> list[Region]:
         """The regions in which an element of a condition is true, as it is made, not as it is known to come out.
 
-        A promise is read as mathematics: that the sums in it do not wrap is part of it.
+        A promise is about machine integers: a sum that wraps keeps it as well as one that does not.
         """
         self.promising = True
         try:
@@ -159,10 +179,10 @@ class Elements:
             return found
         self.kept.append(context.env)
         self.looks -= 1
-        self.work.left -= 4
+        self.work.pieces += 4
         outer, self.spilled = self.spilled, []
         try:
-            if self.looks < 0 or self.work.left < 0:
+            if self.looks < 0 or self.work.done:
                 raise NotAffine
             found = self.made(context, slot, place, fact)
             most = PIECES if self.spills or (type(fact.hi) is int and fact.hi <= 1) else FEWER
@@ -218,8 +238,9 @@ class Elements:
     def pairs(self, a: list[Piece], b: list[Piece]) -> list[tuple[Region, Linear, Linear]]:
         """The pieces of two values where they meet."""
         count = len(a) * len(b)
-        self.work.left -= count
-        if count > 10 * PIECES or self.work.left < 0:
+        self.work.pieces += count
+        self.work.end()
+        if count > 10 * PIECES or self.work.done:
             raise NotAffine
         return [(both, x, y) for r, x in a for s, y in b if (both := r.both(s)) is not None]
 
@@ -259,7 +280,13 @@ class Elements:
             t = self.iteration(context)
             row = t if not via.eqn.params["reverse"] else Linear(shape.length - 1) - t
             return self.value(parent, source, (row, *place))
-        by = counted_by(context.program, slot, context.program.outs[position - consts])
+        out = context.program.outs[position - consts]
+        while out != slot and (step := context.program.defs.get(out)) is not None and step.rule is SAME:
+            out = step.ins[0]
+        if out == slot:
+            # Handed from iteration to iteration as it came.
+            return self.value(parent, source, place)
+        by = counted_by(context.program, slot, out)
         fact = summarised(context.env[slot])
         dtype = via.eqn.outvars[position - consts].aval.dtype
         info = dtype_info(dtype)
@@ -343,15 +370,16 @@ class Elements:
         own: list[Region] = [_EVERYWHERE]
         if parent is not None and via is not None:
             try:
+                # Where the condition wraps on the way its regions say nothing: there it may come out either way.
                 if via.kind == COND and context.branch is not None:
                     number = self.held(self.ask(parent, via.ins[0], ()), via.eqn.invars[0].aval.dtype)
-                    own = _taken(number, context.branch, len(via.bodies) - 1)
+                    own = _taken(number, context.branch, len(via.bodies) - 1) + self.spilled
                 elif via.kind == WHILE and context.branch == 0 and context.tested is not None:
                     own = [
                         both
                         for region, value in self.ask_test(context)
                         if (both := region.where(value - 1)) is not None
-                    ]
+                    ] + self.spilled
             except NotAffine:
                 own = [_EVERYWHERE]
         if len(own) * len(outer) > PIECES:
@@ -360,7 +388,7 @@ class Elements:
 
     def ask_test(self, context: Context) -> list[Piece]:
         """The condition of the while that this is a body of, over this iteration's carries."""
-        self.looks = self.limit
+        self.looks, self.spilled = self.limit, []
         test = context.tested
         assert test is not None and context.step is not None and context.parent is not None
         shape, via = context.step.extra, context.step
@@ -400,7 +428,9 @@ class Elements:
         low, high = region.bounds(rest)
         if low // k == high // k:
             return region, whole + low // k
-        q = self.atom(("q", a.key(), k), "q", lo // k, hi // k)
+        # The same quotient is one atom wherever it is met: its own bounds must hold in every region.
+        least, most = a.bounds({})
+        q = self.atom(("q", a.key(), k), "q", least // k, most // k)
         remainder = a - q * k
         return region.where(remainder, Linear(k - 1) - remainder), q
 
@@ -449,25 +479,24 @@ def _taken(selector: list[Piece], k: int, last: int) -> list[Region]:
 def fitted(self: Elements, region: Region, value: Linear, info: DtypeInfo) -> list[Piece]:
     """A mathematical result as the machine's integer holds it.
 
-    For a proof, with what wraps once around its type; for a condition, as far as it does not wrap: the rest spills.
+    For a proof or a promise, with what wraps once around its type; for a condition, as far as it does not wrap: the
+    rest spills.
     """
     lo, hi = region.bounds(value)
     if lo >= info.min and hi <= info.max:
         return [(region, value)]
-    span = info.max - info.min + 1
-    if info.kind == "b" or (not self.spills and not self.promising and (lo < info.min - span or hi > info.max + span)):
+    span, spills = info.max - info.min + 1, self.spills and not self.promising
+    if info.kind == "b" or (not spills and (lo < info.min - span or hi > info.max + span)):
         raise NotAffine
     pieces: list[Piece] = []
     inside = region.where(value - info.min, Linear(info.max) - value)
     if inside is not None:
         pieces.append((inside, value))
-    if self.promising:
-        return pieces
     for excess, turn in ((value - info.max - 1, -span), (-value + info.min - 1, span)):
         outside = region.where(excess)
         if outside is None:
             continue
-        if self.spills:
+        if spills:
             self.spilled.append(outside)
         else:
             pieces.append((outside, value + turn))
@@ -686,7 +715,7 @@ def _select(self: Elements, context: Context, step: Step, place: Place) -> list[
     else:
         regions = [_taken(selector, k, last) for k in range(last + 1)]
     values = [self.operand(context, step, 1 + k, place, ring=True) if regions[k] else [] for k in range(last + 1)]
-    self.work.left -= sum(len(r) * len(v) for r, v in zip(regions, values, strict=True))
+    self.work.pieces += sum(len(r) * len(v) for r, v in zip(regions, values, strict=True))
     if sum(len(r) * len(v) for r, v in zip(regions, values, strict=True)) > PIECES:
         regions = [[_EVERYWHERE] if r else [] for r in regions]
     found: dict[Any, Piece] = {}
@@ -899,6 +928,9 @@ def _scatter(self: Elements, context: Context, step: Step, place: Place) -> list
         raise NotAffine
     site = ACCESSES[eqn.primitive](eqn, ())
     if site.count != 1 or any(type(n) is not int for n in (*shape, *site.window)):
+        raise NotAffine
+    moved = {column.dim for column in site.columns}
+    if any(n != size for d, (n, size) in enumerate(zip(shape, site.window, strict=True)) if d not in moved):
         raise NotAffine
     indices, numbers = eqn.invars[1].aval, eqn.params["dimension_numbers"]
     inside: list[tuple[Region, Place]] = [(_EVERYWHERE, tuple(place))]

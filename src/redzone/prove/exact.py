@@ -21,6 +21,7 @@ from redzone.engine import Seen
 from redzone.engine.forward import Context
 from redzone.engine.program import Step
 from redzone.frontend.trace import Input
+from redzone.prove import solver
 from redzone.prove.conditions import rerun_of
 from redzone.prove.elements import LOOKS, Elements, NotAffine, Work
 from redzone.prove.needs import APART, FAR, Need
@@ -61,6 +62,8 @@ class Outcome:
     relations: tuple[Condition, ...] = ()
     made: bool = False
     """Whether the program itself limits the index, too widely."""
+    by: str = "exact"
+    """What decided it."""
 
 
 class Exact:
@@ -76,6 +79,7 @@ class Exact:
         self.elements.limit = looks
         self.ways: dict[int, tuple[Context, list[Context]]] = {}
         self.asked = 0
+        self.asked_z3 = 0
 
     def rerun(self, context: Context, step: Step, k: int) -> Context | None:
         key = (id(context.env), id(step), k)
@@ -85,8 +89,9 @@ class Exact:
 
     def decide(self, site: Site, seen: Sequence[Seen]) -> Outcome | None:
         """The violations of an access; None where it cannot be said."""
-        if self.elements.work.left < 0:
+        if self.elements.work.done:
             return None
+        self.elements.work.begin()
         cases: list[Case] = []
         self.overflows: list[Region] = []
         try:
@@ -103,7 +108,13 @@ class Exact:
             return None
         if not self.elements.spills:
             # Only asked for a proof: the first region that cannot be ruled out ends it.
-            return Outcome([]) if not any(map(self.possible, cases)) else None
+            by = "exact"
+            for case in cases:
+                if self.possible(case):
+                    if not self.solved(case):
+                        return None
+                    by = "z3"
+            return Outcome([], by=by)
         return self.condition(cases)
 
     def violations(self, site: Site, one: Seen) -> Iterable[Case]:
@@ -174,17 +185,14 @@ class Exact:
                 if len(callers) > WAYS:
                     raise NotAffine
                 if len(callers) > 1 or callers[0][0] is not context.parent:
-                    found = [
-                        dataclasses.replace(context, parent=p, step=s, env=context.env.copy(), others=[])
-                        for p, s in callers
-                    ]
+                    found = [_called_from(context, p, s) for p, s in callers]
             known = self.ways[id(context)] = (context, found)
         return known[1]
 
     def possible(self, case: Case) -> bool:
         """Whether a region can have a point; remembers one where it is found."""
-        self.elements.work.left -= 4
         point = case.region.point()
+        self.elements.work.end()
         if isinstance(point, dict):
             case.point = point
             return True
@@ -199,6 +207,14 @@ class Exact:
         if isinstance(found, dict):
             case.point = found
         return found is not None
+
+    def solved(self, case: Case) -> bool:
+        """Whether z3 rules out a region that isl could not."""
+        if self.asked_z3 >= solver.ASKED:
+            return False
+        ruled_out = solver.rules_out(self.elements, case.region, case.index)
+        self.asked_z3 += ruled_out is not None
+        return bool(ruled_out)
 
     # Conditions
 
@@ -245,9 +261,10 @@ class Exact:
             for atom, (lo, hi) in case.region.box.items():
                 if atom.leaf < 0 or (atom in case.index.terms) != inside_index:
                     continue
-                if lo > atom.lo and (hi >= atom.hi or lo > 0):
+                # A bound as far as the number that stands for none would be no bound.
+                if lo > atom.lo and (hi >= atom.hi or lo > 0) and abs(lo - 1) < FAR:
                     return atom, -FAR, lo - 1
-                if hi < atom.hi:
+                if hi < atom.hi and abs(hi + 1) < FAR:
                     return atom, hi + 1, FAR
         return None
 
@@ -302,7 +319,9 @@ class Exact:
         parts = []
         for n, p in zip(shape, atom.place, strict=True):
             lo, hi = p.bounds({})
-            parts.append(":" if (lo <= 0 and hi >= n - 1) or len(p.terms) > 1 else _span(p, lo, hi))
+            # A position can be written as one outside the array, for elements that are only read where it is not.
+            whole = (lo <= 0 and hi >= n - 1) or len(p.terms) > 1 or lo < 0
+            parts.append(":" if whole else _span(p, lo, hi))
         return f"[{', '.join(parts)}]" if any(p != ":" for p in parts) else ""
 
     def needs(self, limits: dict[tuple[int, str], tuple[int, int]]) -> dict[int, Need] | None:
@@ -337,8 +356,18 @@ class Exact:
                 calm = np.clip(0, fact.lo, fact.hi)
                 chosen[atom.leaf] = np.array(np.broadcast_to(calm, source.aval.shape)).astype(source.aval.dtype)
             at = tuple(p.const + sum(k * point.get(a, max(a.lo, 0)) for a, k in p.terms.items()) for p in atom.place)
-            chosen[atom.leaf][at] = value
+            # A place that hangs on atoms the point does not speak of may be none.
+            if all(0 <= i < n for i, n in zip(at, source.aval.shape, strict=True)):
+                chosen[atom.leaf][at] = value
         return chosen
+
+
+def _called_from(context: Context, parent: Context, step: Step | None) -> Context:
+    """A run as another caller would have made it, with the run of its loop's condition, under identities of its own."""
+    tested = context.tested
+    if tested is not None:
+        tested = dataclasses.replace(tested, parent=parent, step=step, env=tested.env.copy(), others=[])
+    return dataclasses.replace(context, parent=parent, step=step, env=context.env.copy(), tested=tested, others=[])
 
 
 def _element(atom: Atom, letters: dict[Atom, str]) -> str:

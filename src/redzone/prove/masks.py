@@ -67,6 +67,8 @@ class _Found(NamedTuple):
     """Where the dimensions of the index tuples are in the value there."""
     spread: tuple[int, ...]
     """Where the condition's own dimensions are in the value."""
+    before: tuple[_Found, ...] = ()
+    """What else must let the value through on its way here."""
 
 
 def _selects(uses: Uses, jaxpr: Any, var: Any, places: tuple[int, ...], depth: int) -> Iterable[_Found]:
@@ -86,9 +88,21 @@ def _selects(uses: Uses, jaxpr: Any, var: Any, places: tuple[int, ...], depth: i
             other = eqn.invars[1 - position]
             if other.aval.shape not in ((), var.aval.shape):
                 raise _NotMasked
-            yield _Found(eqn, other, _DECISIVE[primitive], places, _identity(other))
+            yield from _further(uses, jaxpr, _Found(eqn, other, _DECISIVE[primitive], places, _identity(other)), depth)
         else:
             yield from _selects(uses, jaxpr, eqn.outvars[0], _moved(eqn, position, places), depth - 1)
+
+
+def _further(uses: Uses, jaxpr: Any, here: _Found, depth: int) -> Iterable[_Found]:
+    """A connective, with those that its result goes through: `a & read & ok` is decided by a or by ok."""
+    try:
+        rest = list(_selects(uses, jaxpr, here.eqn.outvars[0], here.places, depth - 1))
+    except _NotMasked:
+        rest = []
+    if not rest:
+        yield here
+    for one in rest:
+        yield one._replace(before=(here, *one.before))
 
 
 def _in_call(uses: Uses, eqn: Any, position: int, places: tuple[int, ...], depth: int) -> Iterable[_Found]:
@@ -96,10 +110,13 @@ def _in_call(uses: Uses, eqn: Any, position: int, places: tuple[int, ...], depth
     if len(inner.invars) != len(eqn.invars):
         raise _NotMasked
     for found in _selects(uses, inner, inner.invars[position], places, depth - 1):
-        found = _unspread(uses, inner, found, None)
-        if type(found.condition) is Literal or found.condition not in inner.invars:
+        # Conditions made inside the call are not looked at: those on its operands must do.
+        ways = [_unspread(uses, inner, one._replace(before=()), None) for one in (*found.before, found)]
+        ways = [w for w in ways if type(w.condition) is not Literal and w.condition in inner.invars]
+        if not ways:
             raise _NotMasked
-        yield found._replace(eqn=eqn, condition=eqn.invars[inner.invars.index(found.condition)])
+        outer = [w._replace(eqn=eqn, condition=eqn.invars[inner.invars.index(w.condition)]) for w in ways]
+        yield outer[-1]._replace(before=tuple(outer[:-1]))
 
 
 def _identity(atom: Any) -> tuple[int, ...]:
@@ -151,16 +168,17 @@ def masked_sites(analysis: Analysis, closed: Any, facts: Sequence[Fact], sites: 
             offsets = site.eqn.params["dimension_numbers"].offset_dims
             places = tuple(d for d in range(len(site.eqn.outvars[0].aval.shape)) if d not in offsets)
         try:
-            found = [
-                _unspread(uses, site.home, one, shape)
-                for one in _selects(uses, site.home, site.eqn.outvars[0], places, 12)
-            ]
+            found = list(_selects(uses, site.home, site.eqn.outvars[0], places, 12))
         except _NotMasked:
             continue
-        if found and all(_is_aligned(one, shape) for one in found):
-            wanted[id(site.eqn)] = len(found)
-            for one in found:
-                masks.setdefault(id(one.eqn), []).append((id(site.eqn), one.condition, one.case))
+        uses_of = [[_unspread(uses, site.home, w, shape) for w in (*one.before, one)] for one in found]
+        uses_of = [[w for w in ways if _is_aligned(w, shape)] for ways in uses_of]
+        if uses_of and all(uses_of):
+            wanted[id(site.eqn)] = sum(map(len, uses_of))
+            for use, ways in enumerate(uses_of):
+                for way in ways:
+                    each = bool(way.condition.aval.shape)
+                    masks.setdefault(id(way.eqn), []).append((id(site.eqn), way.condition, (use, way.case, each)))
     if not wanted:
         return set()
     good: dict[int, bool] = {}
@@ -187,22 +205,27 @@ def _judged(context: Context, wanted: dict[int, int]) -> Iterable[tuple[int, boo
             # Inlined more than once: which select belongs to which access is not tracked.
             yield key, False
             continue
-        yield key, all(_inside_when(context, mine[0], slot, case) for slot, case in conditions)
+        by_use: dict[int, list[tuple[int, int, bool]]] = {}
+        for slot, (use, case, each) in conditions:
+            by_use.setdefault(use, []).append((slot, case, each))
+        yield key, all(_inside_when(context, mine[0], together) for together in by_use.values())
 
 
-def _inside_when(context: Context, step: Step, condition: int, case: int) -> bool:
-    """Whether the index is inside wherever the condition picks its case."""
+def _inside_when(context: Context, step: Step, conditions: Sequence[tuple[int, int, bool]]) -> bool:
+    """Whether the index is inside wherever all of these conditions, one for all or one for each, pick their cases."""
     site = step.site
     assert site is not None
     if step.extra is not None:
         return False
-    maker = context.program.defs.get(condition)
-    if maker is None or context.env[condition] is None:
-        return False
-    level: Any = _HERE if maker.eqn.outvars[0].aval.shape else ALL
     refiner = Refiner(context.program, context.env)
+    level: Any = ALL
     try:
-        refiner.assume(condition, case, level)
+        for condition, case, each in conditions:
+            if context.env[condition] is None:
+                continue
+            own = _HERE if each else ALL
+            level = own if level is ALL else level
+            refiner.assume(condition, case, own)
         facts = [
             _column(context, refiner, slot, column.column, level)
             for slot, column in zip(step.ins, site.columns, strict=True)

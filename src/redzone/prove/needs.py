@@ -283,7 +283,9 @@ class Walk:
         if via.kind == COND:
             self.reach(parent, via.ins[via.extra[context.branch][place]], need, None, -1)
         elif via.kind == CALL:
-            self.reach(parent, via.ins[place], need, None, -1)
+            # The run may stand for several calls with equal facts.
+            for caller, step in ((parent, via), *context.others):
+                self.reach(caller, step.ins[place], need, None, -1)
         elif via.kind == SCAN:
             self.enter_scan(context, parent, via, place, position, slot, need)
         else:

@@ -260,8 +260,9 @@ class Replay:
             self.compiled.add(kind)
         try:
             return evaluate(eqn, inputs)
-        except (TypeError, ValueError, NotImplementedError, RuntimeError):
-            # No kernel for this platform, a foreign call, a callback that refuses.
+        except Exception:
+            # No kernel for this platform, a foreign call, a callback that refuses, a library's primitive that
+            # does not take plain arrays.
             return nothing
 
     def keep(self, eqn: Any, inputs: list[Any]) -> None:

@@ -137,22 +137,25 @@ def _unmet(need: Need, fact: Fact) -> Need | None:
 def relevant(seen: Sequence[Seen], leaves: Sequence[int]) -> set[int]:
     """Which of these inputs can matter to an access: no other does."""
     found: set[int] = set()
-    for one in seen:
-        context: Context | None = one.context
-        slots: tuple[int, ...] = one.step.ins
-        while context is not None:
-            if context.program.assumptions:
-                # A promise can carry what is known of one input over to another.
-                return set(leaves)
-            masks, wanted = context.program.depends(), 0
-            for slot in slots:
-                wanted |= masks[slot]
-            if context.parent is None:
-                found |= {
-                    leaf for leaf, slot in context.program.inputs if leaf in leaves and wanted >> slot % SIGNATURE & 1
-                }
-            else:
-                assert context.step is not None
-                slots = context.step.ins
-            context = context.parent
+    waiting: list[tuple[Context, tuple[int, ...]]] = [(one.context, one.step.ins) for one in seen]
+    known: set[tuple[int, tuple[int, ...]]] = set()
+    for context, slots in waiting:
+        if (id(context), slots) in known:
+            continue
+        known.add((id(context), slots))
+        if context.program.assumptions:
+            # A promise can carry what is known of one input over to another.
+            return set(leaves)
+        masks, wanted = context.program.depends(), 0
+        for slot in slots:
+            wanted |= masks[slot]
+        if context.parent is None:
+            found |= {
+                leaf for leaf, slot in context.program.inputs if leaf in leaves and wanted >> slot % SIGNATURE & 1
+            }
+        else:
+            assert context.step is not None
+            # A run can stand for further calls with equal facts: what matters to those matters too.
+            waiting.append((context.parent, context.step.ins))
+            waiting += [(parent, step.ins) for parent, step in context.others]
     return found

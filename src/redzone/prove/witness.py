@@ -272,7 +272,7 @@ def _satisfying(source: Input, fact: Fact, need: Need) -> Any:
 
 def _element(source: Input, fact: Fact, need: Need, number: Any) -> Any:
     """The number at every place that the need is about, an innocent value elsewhere."""
-    if np.ndim(need.lo) == 0:
+    if np.ndim(need.lo) == 0 or np.ndim(need.lo) > len(source.aval.shape):
         return plain_value(source, fact, number)
     lo, hi = np.broadcast_to(need.lo, source.aval.shape), np.broadcast_to(need.hi, source.aval.shape)
     about = (number < lo) & (lo > -FAR) | (number > hi) & (hi < FAR)

@@ -97,6 +97,34 @@ def div(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     return outward(lo, hi, a.nan or b.nan, info)
 
 
+def total(a: Fact, count: Any, info: DtypeInfo) -> Fact:
+    """The sum of so many numbers, added in any order.
+
+    Where the bounds are whole numbers whose multiples the dtype holds exactly, they bound every partial sum
+    however it is rounded, because rounding is monotone. Nothing is said of other sums.
+    """
+    a = summarised(a)
+    if type(count) is not int or not all(math.isfinite(x) and _exact(x * max(count, 1), info) for x in (a.lo, a.hi)):
+        return TOP_FLOAT
+    if info.bits <= 8 or a.lo != math.floor(a.lo) or a.hi != math.floor(a.hi):
+        return TOP_FLOAT
+    lo, hi = min(a.lo, 0.0) * count, max(a.hi, 0.0) * count
+    return Fact(lo, hi, 0 if lo == hi and not a.nan else 1, a.nan)
+
+
+def running(a: Fact, count: Any, info: DtypeInfo) -> Fact:
+    """Sums of up to so many numbers none of which is negative, added in any order.
+
+    No rounding makes such a sum negative, and each of fewer than `count` additions is off by at most one part in
+    2^(mantissa - 1): together less than by the factor below.
+    """
+    a = summarised(a)
+    slack = 2.0 ** (2 - info.mantissa) * count if type(count) is int else 1.0
+    if a.lo < 0 or info.bits <= 8 or slack >= 1:
+        return TOP_FLOAT
+    return outward(0.0, a.hi * count * (1.0 + slack) if a.hi < _INF else _INF, a.nan, info)
+
+
 def absolute(a: Fact) -> Fact:
     a = summarised(a)
     lo = 0.0 if a.lo <= 0 <= a.hi else min(abs(a.lo), abs(a.hi))

@@ -10,11 +10,14 @@ import numpy as np
 from redzone.access.site import column_of, stays_inside
 from redzone.access.xla import ACCESSES
 from redzone.domains import Fact, constant, join, leq, scalar, settle, summarised, top
-from redzone.domains.fact import KEEP, is_small
+from redzone.domains.fact import is_small
 from redzone.rules import floats, integers
 from redzone.rules.integers import of, wrapped
 from redzone.rules.shapes import summarised_along
 from redzone.rules.table import rule, top_of
+
+#: How many elements of an array are kept apart across a write.
+APART = 128
 
 
 def _range_along(fact: Fact, axis: int, lo: int, hi: int) -> Fact:
@@ -54,7 +57,7 @@ def _dynamic_update_slice(eqn: Any, a: Fact, update: Fact, *starts: Fact) -> Fac
         return a
     if all(x == y for x, y in zip(whole, part, strict=True)):
         return update
-    if is_worth_telling_apart(whole, a, update):
+    if is_worth_telling_apart(whole, a, update, all(start.step == 0 for start in starts)):
         # The start is clamped into the array, so the window always lies inside.
         places = [
             (min(max(start.lo, 0), n - size), min(max(start.hi, 0), n - size))
@@ -65,13 +68,13 @@ def _dynamic_update_slice(eqn: Any, a: Fact, update: Fact, *starts: Fact) -> Fac
     return join(summarised_along(a, partial), summarised_along(update, partial))
 
 
-def is_worth_telling_apart(shape: Any, a: Fact, update: Fact) -> bool:
-    """Whether the elements of a small array of integers are worth keeping apart across a write."""
-    if not all(type(n) is int for n in shape) or not 1 < math.prod(shape) <= KEEP:
+def is_worth_telling_apart(shape: Any, a: Fact, update: Fact, known: bool) -> bool:
+    """Whether the elements of a small array of integers are worth keeping apart across a write, at a known place."""
+    if not all(type(n) is int for n in shape) or not 1 < math.prod(shape) <= APART:
         return False
     if not (is_small(a) and is_small(update)) or isinstance(summarised(a).lo, float):
         return False
-    return a.kept or not leq(summarised(update), a)
+    return a.kept or known or not leq(summarised(update), a)
 
 
 def written(shape: Any, a: Fact, update: Fact, places: list[tuple[int, int]], window: Any, aligned: bool) -> Fact:
@@ -171,27 +174,30 @@ def _single_column(a: Fact, site: Any, numbers: Any, indices: Fact) -> Fact | No
     return settle(a.lo[at], a.hi[at], a.nan)
 
 
-@rule("scatter_p", "scatter_min_p", "scatter_max_p")
+@rule("scatter_p")
 def _scatter(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
-    """Every element is the old one, an update, or (min, max) whichever of the two is taken.
+    """Every element is the old one or an update; where one element of a short array is set, it is the update.
 
-    `scatter_apply` is the plain primitive with a function of its own.
+    `scatter_apply` is this primitive with a function of its own.
     """
-    if eqn.primitive.name == "scatter" and eqn.params.get("update_jaxpr") is not None:
+    if eqn.params.get("update_jaxpr") is not None:
         return top_of(eqn.outvars[0])
     shape = eqn.invars[0].aval.shape
-    if is_worth_telling_apart(shape, a, updates):
+    if is_worth_telling_apart(shape, a, updates, indices.lo is indices.hi or indices.step == 0):
         site = ACCESSES[eqn.primitive](eqn, ())
         places = _places(site, indices)
         if places is not None:
-            sure = (
-                eqn.primitive.name == "scatter"
-                and site.count == 1
-                and stays_inside(site, [indices] * len(site.columns))
-            )
+            updates = summarised(updates)
+            sure = site.count == 1 and stays_inside(site, [indices] * len(site.columns))
             if not sure and all(first == last for first, last in places):
-                updates = join(updates if not updates.kept else summarised(updates), summarised(a))
-            return written(shape, a, updates if not updates.kept else summarised(updates), places, site.window, False)
+                updates = join(updates, summarised(a))
+            return written(shape, a, updates, places, site.window, False)
+    return join(summarised(a), summarised(updates))
+
+
+@rule("scatter_min_p", "scatter_max_p", needs=(0, 2))
+def _scatter_extreme(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
+    """Every element is the old one or an update, whichever of the two is taken."""
     return join(summarised(a), summarised(updates))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from redzone.domains import TOP_FLOAT, DtypeInfo, Fact, scalar, settle, summarised
 from redzone.domains.fact import SMALL
 from redzone.domains.symbolic import at_most
+from redzone.rules import floats
 from redzone.rules.integers import of, wrapped
 from redzone.rules.shapes import mapped, summarised_along
 from redzone.rules.table import anything, rule, top_of
@@ -29,6 +30,8 @@ def _without(fact: Fact, axes: Any) -> Fact:
 @rule("reduce_sum_p", floats=False)
 def _reduce_sum(eqn: Any, a: Fact) -> Fact:
     info, axes, shape = of(eqn.outvars[0]), eqn.params["axes"], eqn.invars[0].aval.shape
+    if info.kind == "f":
+        return floats.total(a, _count(shape, axes), info)
     if not info.integral or info.kind == "b":
         return top_of(eqn.outvars[0])
     if type(a.lo) is np.ndarray:
@@ -98,10 +101,12 @@ def _arg_extreme(eqn: Any, *_: Fact) -> Fact:
     return wrapped(0, n - 1, 0 if n == 1 else 1, of(eqn.outvars[0]))
 
 
-@rule("cumsum_p", floats=False)
+@rule("cumsum_p")
 def _cumsum(eqn: Any, a: Fact) -> Fact:
     info, axis = of(eqn.outvars[0]), eqn.params["axis"]
     n = eqn.invars[0].aval.shape[axis]
+    if info.kind == "f":
+        return floats.running(a, n, info)
     if not info.integral or info.kind == "b":
         return top_of(eqn.outvars[0])
     if type(a.lo) is np.ndarray:

@@ -1,0 +1,192 @@
+"""Binary search for a share of the last element: it never runs past the end.
+
+`jax.random.choice(p=…)` searches cumsum(p) for cumsum(p)[-1] · (1 - u). A search among n elements ends at n
+only if its last comparison, with element n - 1, found the query greater. A share of at most 1 of a last
+element that is not negative is, rounded or not, at most that element, because rounding is monotone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from redzone.domains import Fact, summarised
+from redzone.frontend.compat import Literal, open_jaxpr, primitives
+
+_P = primitives()
+_ADD, _SUB, _DIV, _MUL, _EQ, _NE = (_P[n] for n in ("add_p", "sub_p", "div_p", "mul_p", "eq_p", "ne_p"))
+_SELECT, _GATHER, _DYNAMIC_SLICE, _SLICE = (
+    _P["select_n_p"],
+    _P["gather_p"],
+    _P["dynamic_slice_p"],
+    _P["slice_p"],
+)
+_LE_TO = _P.get("le_to_p")
+_CONVERT, _BROADCAST = _P["convert_element_type_p"], _P["broadcast_in_dim_p"]
+_MOVES = (_P["squeeze_p"], _P["reshape_p"], _BROADCAST)
+_JIT = _P.get("jit_p", _P.get("pjit_p"))
+
+
+class Search(NamedTuple):
+    """A scan body that looks for `query` in `array`: positions among its inputs."""
+
+    array: int
+    query: int
+    size: int
+
+
+class Share(NamedTuple):
+    """The query of a search is a share of the array's last element."""
+
+    size: int
+    last: int
+    """The slot of the last element."""
+    share: int
+
+
+def search_of(jaxpr: Any, consts: int) -> Search | None:
+    """The binary search that a scan's body is one round of, its carries the two ends; None if it is none."""
+    if len(jaxpr.outvars) != 2 or len(jaxpr.invars) != consts + 2 or _LE_TO is None:
+        return None
+    made = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
+    low, high = jaxpr.invars[consts:]
+    ends = [made.get(v) if type(v) is not Literal else None for v in jaxpr.outvars]
+    if any(e is None or e.primitive is not _SELECT or len(e.invars) != 3 for e in ends):
+        return None
+    test, middle, kept_low = ends[0].invars  # type: ignore[union-attr]
+    test_, kept_high, middle_ = ends[1].invars  # type: ignore[union-attr]
+    if test is not test_ or middle is not middle_ or kept_low is not low or kept_high is not high:
+        return None
+    compared = made.get(test)
+    if compared is None or compared.primitive is not _LE_TO or not _is_middle(made, middle, low, high):
+        return None
+    query, element = (_without_zeros_and_nans(made, a) for a in compared.invars)
+    array = _element_at(made, element, middle)
+    inputs = list(jaxpr.invars[:consts])
+    if query not in inputs or array not in inputs:
+        return None
+    return Search(inputs.index(array), inputs.index(query), array.aval.shape[0])
+
+
+def _is(value: Any, number: float) -> bool:
+    return type(value) is Literal and getattr(value.val, "shape", ()) == () and bool(value.val == number)
+
+
+def _is_middle(made: dict[Any, Any], middle: Any, low: Any, high: Any) -> bool:
+    """Whether a variable is low + (high - low) // 2, of numbers that are not negative."""
+    total = made.get(middle)
+    if total is None or total.primitive is not _ADD or total.invars[0] is not low:
+        return False
+    half = made.get(total.invars[1])
+    if half is None or len(half.invars) != 2 or not _is(half.invars[1], 2):
+        return False
+    if half.primitive is _JIT:
+        inner, _ = open_jaxpr(half.params["jaxpr"])
+        quotient = inner.eqns[-1] if inner.eqns else None
+        others = [e for e in inner.eqns[:-1] if e.invars[0] is inner.invars[1]]
+        if quotient is None or quotient.primitive is not _DIV or inner.outvars[0] is not quotient.outvars[0]:
+            return False
+        if quotient.invars[0] is not inner.invars[0] or any(e.primitive is not _CONVERT for e in inner.eqns[:-1]):
+            return False
+        if quotient.invars[1] not in (inner.invars[1], *(e.outvars[0] for e in others)):
+            return False
+    elif half.primitive is not _DIV:
+        return False
+    difference = made.get(half.invars[0])
+    if difference is None or difference.primitive is not _SUB:
+        return False
+    return difference.invars[0] is high and difference.invars[1] is low
+
+
+def _without_zeros_and_nans(made: dict[Any, Any], atom: Any) -> Any:
+    """What a value was before -0 became 0 and every NaN the same one, as a total order wants it."""
+    outer = made.get(atom) if type(atom) is not Literal else None
+    if outer is None or outer.primitive is not _SELECT or len(outer.invars) != 3:
+        return atom
+    missing, inner = made.get(outer.invars[0]), made.get(outer.invars[1])
+    if missing is None or missing.primitive is not _NE or inner is None or inner.primitive is not _SELECT:
+        return atom
+    value = inner.invars[1]
+    zero = made.get(inner.invars[0])
+    if zero is None or zero.primitive is not _EQ or zero.invars[0] is not value or not _is(zero.invars[1], 0.0):
+        return atom
+    if missing.invars[0] is not value or missing.invars[1] is not value or not _is(_spread(made, inner.invars[2]), 0.0):
+        return atom
+    nan = _spread(made, outer.invars[2])
+    return value if type(nan) is Literal and bool(nan.val != nan.val) else atom
+
+
+def _spread(made: dict[Any, Any], atom: Any) -> Any:
+    eqn = made.get(atom) if type(atom) is not Literal else None
+    return eqn.invars[0] if eqn is not None and eqn.primitive is _BROADCAST else atom
+
+
+def _element_at(made: dict[Any, Any], element: Any, index: Any) -> Any:
+    """The one-dimensional array whose element at the index this is."""
+    eqn = made.get(element) if type(element) is not Literal else None
+    while eqn is not None and eqn.primitive in _MOVES and eqn.primitive is not _BROADCAST:
+        eqn = made.get(eqn.invars[0])
+    if eqn is None or eqn.primitive not in (_GATHER, _DYNAMIC_SLICE):
+        return None
+    array, at = eqn.invars[0], eqn.invars[1]
+    if len(array.aval.shape) != 1 or tuple(eqn.params["slice_sizes"]) != (1,) or type(array.aval.shape[0]) is not int:
+        return None
+    if eqn.primitive is _GATHER:
+        spread = made.get(at) if type(at) is not Literal else None
+        if spread is None or spread.primitive is not _BROADCAST:
+            return None
+        shape = index.aval.shape
+        if spread.outvars[0].aval.shape != (*shape, 1) or tuple(spread.params["broadcast_dimensions"]) != tuple(
+            range(len(shape))
+        ):
+            return None
+        at = spread.invars[0]
+    return array if at is index else None
+
+
+#: A variable and the jaxpr it belongs to, with what it is another name of looked through.
+Resolve = Callable[[Any, Any], tuple[Any, Any]]
+
+
+def factors(resolve: Resolve, frame: Any, query: Any, array: Any, size: int) -> tuple[Any, Any, Any] | None:
+    """(frame, last element, share) if a query is a product with the last element of the array searched."""
+    at, product = resolve(frame, query)
+    eqn = None if type(product) is Literal else at.maker(product)
+    if eqn is None or eqn.primitive is not _MUL:
+        return None
+    where = resolve(frame, array)
+    for last, share in (eqn.invars, eqn.invars[::-1]):
+        if _is_last(resolve, at, last, where, size):
+            return at, last, share
+    return None
+
+
+def _is_last(resolve: Resolve, frame: Any, atom: Any, array: tuple[Any, Any], size: int) -> bool:
+    for _ in range(4):
+        frame, atom = resolve(frame, atom)
+        eqn = None if type(atom) is Literal else frame.maker(atom)
+        if eqn is None:
+            return False
+        if eqn.primitive is _SLICE:
+            p = eqn.params
+            found, var = resolve(frame, eqn.invars[0])
+            same = found is array[0] and var is array[1]
+            return same and tuple(p["start_indices"]) == (size - 1,) and tuple(p["limit_indices"]) == (size,)
+        if eqn.primitive not in _MOVES:
+            return False
+        atom = eqn.invars[0]
+    return False
+
+
+def stays_below(share: Share, last: Fact, part: Fact, low: Fact, high: Fact, rounds: Any) -> bool:
+    """Whether the search ends before the array's end; of a last element that is NaN, every share is that NaN."""
+    last, part = summarised(last), summarised(part)
+    if part.nan or not (last.lo >= 0 and last.hi < math.inf and -math.inf < part.lo and part.hi <= 1):
+        return False
+    if not (low.step == 0 and low.lo == 0 and high.step == 0 and high.lo == share.size and type(rounds) is int):
+        return False
+    at = 0
+    for _ in range(rounds):
+        at += (share.size - at) // 2
+    return at == share.size - 1

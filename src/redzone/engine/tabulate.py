@@ -1,0 +1,101 @@
+"""A number made from one other that has few values: computed for each of them.
+
+Powers by repeated squaring and other bit tricks use one number many times over; taken one by one, its
+uses lose that they are of the same number. Where a scalar is made by plain steps from a single scalar
+with few values, its facts for each value of that, joined, hold and are as exact as the steps are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redzone.domains import Fact, join, meet, scalar
+from redzone.domains.symbolic import is_inconclusive
+from redzone.engine.program import SIMPLE, Program, Step
+from redzone.frontend.compat import primitives
+
+#: A result is looked at again only if its range is wider than this, and than so much for each value.
+SPREAD = 64
+#: How many values are tried, and how many steps may lie between.
+VALUES = 32
+STEPS = 80
+
+_SELECT = primitives()["select_n_p"]
+
+#: The steps from the one number to the result, in order, and the number's slot.
+Plan = tuple[list[Step], int]
+
+
+def tabulated(program: Program, env: list[Any], step: Step, known: Fact) -> Fact:
+    """What a scalar step yields, found for each value of the one number it is made from; `known` if there is none."""
+    key = ("table", step.outs[0])
+    if key not in program.memo:
+        program.memo[key] = _plan(program, step)
+    plan: Plan | None = program.memo[key]
+    if plan is None:
+        return known
+    steps, source = plan
+    given: Fact = env[source]
+    lo, hi = given.lo, given.hi
+    if type(lo) is not int or type(hi) is not int or given.step == 0:
+        return known
+    count = (hi - lo) // given.step + 1
+    if count > VALUES or known.hi - known.lo <= SPREAD * count:
+        return known
+    result: Fact | None = None
+    for value in range(lo, hi + 1, given.step):
+        made = _made(program, steps, source, value, step.outs[0])
+        if made is None:
+            return known
+        result = made if result is None else join(result, made)
+    assert result is not None
+    return meet(known, result) or known
+
+
+def _made(program: Program, steps: list[Step], source: int, value: int, out: int) -> Fact | None:
+    facts: dict[int, Fact] = {source: scalar(value)}
+    template = program.template
+    for step in steps:
+        operands = [facts[s] if s in facts else template[s] for s in step.ins]
+        try:
+            facts[step.outs[0]] = step.rule.apply(step.eqn, *operands)  # type: ignore[union-attr]
+        except Exception as error:
+            if not is_inconclusive(error):
+                raise
+            return None
+    return facts[out]
+
+
+def _plan(program: Program, step: Step) -> Plan | None:
+    defs, template = program.defs, program.template
+    sources: set[int] = set()
+    order: list[Step] = []
+    seen: set[int] = set()
+
+    def visit(slot: int) -> bool:
+        if slot in seen or template[slot] is not None:
+            return True
+        seen.add(slot)
+        made = defs.get(slot)
+        if made is None or not _is_plain(made):
+            sources.add(slot)
+            return len(sources) == 1
+        if len(seen) > STEPS:
+            return False
+        if not all(visit(s) for s in made.ins):
+            return False
+        order.append(made)
+        return True
+
+    if not visit(step.outs[0]) or len(sources) != 1 or not order:
+        return None
+    return order, sources.pop()
+
+
+def _is_plain(step: Step) -> bool:
+    """Whether a step computes one scalar from others, by its operands alone."""
+    if step.kind != SIMPLE or step.rule is None or len(step.outs) != 1 or not step.ins or step.volatile:
+        return False
+    if not (step.rule.pointwise or step.eqn.primitive is _SELECT):
+        return False
+    return all(getattr(v.aval, "shape", None) == () for v in (*step.eqn.invars, *step.eqn.outvars))

@@ -1,0 +1,116 @@
+"""Relations between values: between inputs, between loops, between conditions."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from tests.cases import case, f32, i32
+
+
+@case(f32(10), i32(), i32())
+def sum_of_two_inputs(x, start, length):
+    return x[start + length]  #: requires
+
+
+@case(f32(10), i32(min=0, max=9), i32(min=0, max=9))
+def difference_kept_by_a_condition(x, i, j):
+    return lax.cond(i >= j, lambda: x[i - j], lambda: x[j - i])  #: safe
+
+
+@case(f32(10), i32(min=0, max=9), i32(min=0, max=9))
+def difference_the_wrong_way_round(x, i, j):
+    return lax.cond(i >= j, lambda: x[9 + i - j], lambda: x[0])  #: unsafe
+
+
+@case(f32(10), i32(min=0, max=9), i32())
+def only_one_term_counts(x, pos, action):
+    left, right = action == 1, action == 3
+    pos = jnp.maximum(0, pos - 1) * left + jnp.minimum(9, pos + 1) * right + pos * (1 - (left | right))
+    return x[pos]  #: safe
+
+
+@case(f32(10), i32(min=0, max=9), i32())
+def two_terms_can_count(x, pos, action):
+    return lax.dynamic_slice(x, (pos * (action > 1) + 5 * (action > 2),), (1,))  #: unsafe
+
+
+@case(f32(6, 6))
+def triangle(x):
+    def row(j, x):
+        return lax.fori_loop(0, j, lambda i, x: x.at[j - 1 - i, j].set(1.0), x)  #: safe
+
+    return lax.fori_loop(0, 6, row, x)
+
+
+@case(f32(6))
+def along_diagonals(x):
+    def diagonal(p, x):
+        def step(i, x):
+            j = i + p
+            return x.at[j].add(lax.dynamic_slice(x, (j - i,), (1,))[0])  #: safe
+
+        return lax.fori_loop(0, 6 - p, step, x)
+
+    return lax.fori_loop(0, 6, diagonal, x)
+
+
+@case(f32(6))
+def one_diagonal_too_long(x):
+    def diagonal(p, x):
+        return lax.fori_loop(0, 7 - p, lambda i, x: x + lax.dynamic_slice(x, (i + p,), (1,)), x)  #: unsafe
+
+    return lax.fori_loop(0, 6, diagonal, x)
+
+
+@case(f32(6), i32(min=0, max=5), i32(min=0, max=5))
+def called_with_equal_and_with_different_numbers(x, i, j):
+    @jax.jit
+    def both(x, i, j):
+        near = lax.dynamic_slice(x, (i - j + 5,), (1,))  #: unsafe
+        for _ in range(40):
+            near = jnp.sin(near)
+        return near
+
+    return both(x, i, i) + both(x, i, j)
+
+
+@case(f32(6), i32(min=0, max=5), i32(min=0, max=5))
+def called_with_equal_numbers(x, i, j):
+    @jax.jit
+    def both(x, i, j):
+        near = lax.dynamic_slice(x, (i - j + 5,), (1,))  #: safe
+        for _ in range(40):
+            near = jnp.sin(near)
+        return near
+
+    return both(x, i, i) + both(x, j, j)
+
+
+@case(f32(16), i32(min=0, max=3), i32(min=0, max=3))
+def product_of_unknowns(x, i, j):
+    return lax.dynamic_slice(x, (i * j + i - j + 3,), (1,))  #: safe
+
+
+@case(f32(1), i32(min=0, max=255), i32(min=0, max=255))
+def bits_that_cancel(x, i, j):
+    return lax.dynamic_slice(x, ((i & j) + (i ^ j) - (i | j),), (1,))  #: safe
+
+
+@case(f32(8), i32(8, 3))
+def flag_columns_of_a_table(x, state):
+    return x[state[:, 0] + state[:, 1]]  #: requires
+
+
+@case(f32(4, 4), i32(2, 2))
+def written_at_a_known_place(x, table):
+    table = table.at[1, 0].set(3)  #: safe
+    return x[table[1, 0], 0]  #: safe
+
+
+@case(f32(4, 4), i32(2, 2, min=0, max=3), i32(min=0, max=1))
+def written_at_an_unknown_place(x, table, k):
+    table = table.at[k, 0].set(5)  #: safe
+    value = x[table[0, 1], 0]  #: safe
+    return value + lax.dynamic_slice(x, (table[1, 0], 0), (1, 1))[0, 0]  #: unsafe
