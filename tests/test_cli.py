@@ -28,6 +28,8 @@ SOURCE = """
     def depends(x, i): return x[i]
     def quiet(x, i): return x[jnp.clip(i, 0, 16)]  # redzone: ignore[RZ101]
     def needless(x, i): return x[jnp.clip(i, 0, 15)]  # redzone: ignore[RZ101]
+    def trap(x, i): return x.at[jnp.where(i > 0, 3, -1)].set(0.0, mode="drop")
+    def known_trap(x, i): return x.at[jnp.where(i > 0, 3, -1)].set(0.0, mode="drop")  # redzone: ignore[RZ204]
     def branches(x, i): return x if i[0] > 0 else -x
 """
 
@@ -62,6 +64,11 @@ ARGS = ("--arg", "f32[16]", "--arg", "i32[4]")
         ("depends", ("--strict",), 1),
         ("depends", ("--strict", "--ignore", "RZ102"), 0),
         ("quiet", (), 0),
+        ("trap", (), 0),
+        ("trap", ("--strict",), 1),
+        ("trap", ("--strict", "--ignore", "RZ204"), 0),
+        ("trap", ("--strict", "--select", "RZ1"), 0),
+        ("known_trap", ("--strict",), 0),
         ("needless", (), 0),
         ("needless", ("--strict",), 1),
         ("needless", ("--strict", "--ignore", "RZ902"), 0),
@@ -84,8 +91,18 @@ def test_text(run: Run) -> None:
 
 def test_concise(run: Run) -> None:
     result = run("m.py:bad", *ARGS, "--format", "concise")
-    (line,) = result.stdout.splitlines()
-    assert line.startswith("m.py:8: RZ101 unsafe ")
+    finding, warning = result.stdout.splitlines()
+    assert finding.startswith("m.py:8: RZ101 unsafe ")
+    assert warning.startswith("m.py:8: RZ304 warning the index is limited to 16, the size of dimension 0")
+
+
+def test_witnesses_of_conditions_are_shown_when_asked_for(run: Run) -> None:
+    assert "witness" not in run("m.py:depends", *ARGS).stdout.split("time:")[0]
+    assert (
+        "= witness: i=jnp.full((4,), 16, 'int32') makes the index 16" in run("m.py:depends", *ARGS, "--witness").stdout
+    )
+    parsed = json.loads(run("m.py:depends", *ARGS, "--witness", "--format", "json").stdout)
+    assert parsed["reports"][0]["accesses"][0]["witness"]["index"] == [16]
 
 
 def test_json(run: Run) -> None:

@@ -100,5 +100,6 @@ def _check_traced(traced: Traced) -> Report:
         unmodelled=dict(analysis.unmodelled),
         equations=analysis.inventory.equations,
         notes=_notes(analysis),
+        origins=tuple(source.origin for source in traced.inputs),
     )
     return dataclasses.replace(report, suppressions=suppress.apply(accesses, traced.function))

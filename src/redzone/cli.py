@@ -41,7 +41,8 @@ def rules() -> None:
 @click.option("--arg", "arg_texts", multiple=True, metavar="SPEC", help="An argument: 'i32[10] min=0 max=9'.")
 @click.option("--dim", "dims", multiple=True, metavar="CONSTRAINT", help="On named dimensions: 'n >= 8'.")
 @click.option("--format", "output", type=click.Choice(FORMATS), help="How to show the result.")
-@click.option("--strict/--no-strict", default=None, help="Conditions on inputs count as findings too.")
+@click.option("--strict/--no-strict", default=None, help="Conditions on inputs and warnings count as findings too.")
+@click.option("--witness", is_flag=True, help="Show for each condition an input that breaks it.")
 @click.option("--exit-zero", is_flag=True, default=None, help="Exit with 0 even when there are findings.")
 @click.option("--select", metavar="CODES", help="Report only these rules, such as RZ1,RZ201.")
 @click.option("--ignore", metavar="CODES", help="Do not report these rules.")
@@ -51,6 +52,7 @@ def check(
     dims: tuple[str, ...],
     output: str | None,
     strict: bool | None,
+    witness: bool,
     exit_zero: bool | None,
     select: str | None,
     ignore: str | None,
@@ -73,7 +75,7 @@ def check(
         click.echo(f"redzone: {error}", err=True)
         sys.exit(COULD_NOT_CHECK)
     config = replace(config, **{key: value for key, value in given.items() if value is not None})
-    outcome = Outcome(config)
+    outcome = Outcome(config, witness)
     for item in _prepared(targets, arg_texts, dims, config):
         _check_one(item, outcome)
     outcome.finish()
@@ -85,6 +87,8 @@ class Outcome:
     """What all the checks of one command came to, shown as it comes in."""
 
     config: Config
+    witnesses: bool = False
+    """Whether inputs that break the conditions are searched for and shown."""
     reports: list[Report] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
 
@@ -92,10 +96,11 @@ class Outcome:
         for access in report.accesses:
             if access.rule and not self.config.reports(access.rule):
                 access.suppressed = True
+            access.keep_lints(self.config.reports)
         self.reports.append(report)
         if self.config.format == "text":
             # Comments that silence nothing are told once, when every function had its chance to use them.
-            _show(replace(report, suppressions=()))
+            _show(replace(report, suppressions=()), self.witnesses)
         elif self.config.format == "concise":
             from redzone.report.concise import report_as_concise
 
@@ -145,7 +150,7 @@ class Outcome:
             "schema": SCHEMA,
             "version": __version__,
             "exit_code": self.exit_code(),
-            "reports": [report.to_json() for report in self.reports],
+            "reports": [report.to_json(self.witnesses) for report in self.reports],
             "failures": [{"name": failed.name, "reason": failed.reason} for failed in self.failures],
             "unused_suppressions": [suppression_as_json(s) for s in self.unused()],
         }
@@ -158,6 +163,7 @@ class Outcome:
             found = (
                 found
                 or bool(self.unused())
+                or any(report.lints for report in self.reports)
                 or any(
                     access.requires and not access.suppressed for report in self.reports for access in report.accesses
                 )
@@ -222,10 +228,10 @@ def _progress(what: str) -> Iterator[None]:
         yield
 
 
-def _show(report: Report) -> None:
+def _show(report: Report, witnesses: bool) -> None:
     from redzone.report.text import rendered
 
-    _print(rendered(report))
+    _print(rendered(report, witnesses))
     click.echo()
 
 

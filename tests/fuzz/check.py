@@ -115,6 +115,8 @@ def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Any, o
         if access.verdict == "unsafe":
             _unsafe(program, interpreter, access, accesses, outcome)
         if access.verdict == "requires":
+            if access.witness is not None:
+                _unsafe(program, interpreter, access, accesses, outcome)
             _requires(program, interpreter, access, accesses, outcome, rng, runs)
 
 

@@ -42,7 +42,7 @@ def unsafe(**changes: Any) -> Access:
         "rule": "RZ101",
         "message": "the read can start at 16, the last legal start is 15",
         "_bounds": (DimBounds(0, 0, 16, 0, 15),),
-        "witness": Witness((), (16,), "iteration 3", "position = 160"),
+        "_witness": Witness((), (16,), "iteration 3", "position = 160"),
         "fix": "Bound the index.",
     }
     return access(Verdict.UNSAFE, **{**fields, **changes})

@@ -8,7 +8,7 @@ import numpy as np
 from jax import export
 
 from redzone.report.json import plain, report_as_json
-from redzone.report.model import DimBounds, Location, Suppression
+from redzone.report.model import DimBounds, Lint, Location, Loss, Suppression, Witness
 from tests.report.samples import access, report, requires, unsafe
 
 
@@ -34,6 +34,32 @@ def test_everything_survives_a_round_trip() -> None:
     assert parsed["requires"][0]["text"] == "0 ≤ indices ≤ 15"
     assert parsed["suppressions"][0]["used"] is True
     assert parsed["unmodelled"] == {"fft": 1}
+
+
+def test_causes_list_their_accesses() -> None:
+    parsed = json.loads(
+        json.dumps(report(requires(), requires(), origins=("x: argument 1", "i: argument 2")).to_json())
+    )
+    (cause,) = parsed["causes"]
+    assert cause["text"] == "0 ≤ indices ≤ 15" and cause["origin"] == "i: argument 2"
+    assert cause["accesses"] == [{"file": "/project/model.py", "line": 12, "count": 2, "rule": "RZ102"}]
+    assert (cause["condition"]["min"], cause["condition"]["max"]) == (0, 15)
+
+
+def test_the_witness_of_a_condition_is_searched_for_when_asked() -> None:
+    shown = report(requires(_witness=lambda: Witness((), (16,), "", "indices=16")))
+    assert shown.to_json()["accesses"][0]["witness"] is None
+    assert shown.to_json(witnesses=True)["accesses"][0]["witness"]["index"] == [16]
+
+
+def test_lints_and_losses() -> None:
+    place = Location("m.py", 3, "f", "x")
+    lint, loss = Lint("RZ304", "message", "fix", place), Loss("add", place, ("n",), "redzone.assume(i, min=0, max=1)")
+    parsed = json.loads(json.dumps(report(unsafe(_lints=(lint,), _loss=loss)).to_json()))
+    (told,) = parsed["lints"]
+    assert told == parsed["accesses"][0]["lints"][0]
+    assert told["code"] == "RZ304" and told["location"]["line"] == 3 and told["suppressed"] is False
+    assert parsed["accesses"][0]["loss"]["arguments"] == ["n"]
 
 
 def test_symbolic_sizes_become_text() -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
-from redzone.report.model import Location, Pattern, Suppression, Verdict
+from redzone.report.model import Condition, Lint, Location, Loss, Pattern, Suppression, Verdict, Witness
 from redzone.report.text import report_as_text, seconds_as_text
 from tests.report.samples import HERE, access, report, requires, unsafe
 
@@ -71,6 +73,91 @@ def test_conditions_are_collected_at_the_end() -> None:
     text = report_as_text(report(requires(), requires()))
     assert text.count("requires 0 ≤ indices ≤ 15") == 1
     assert "2 requires" in text
+
+
+def test_one_condition_of_many_accesses_is_one_line() -> None:
+    places = [Location("model.py", line, "f", "y = table[tokens]") for line in (3, 3, 7)]
+    needs = (Condition("tokens", 1, 0, 15),)
+    accesses = [requires(_location=place, requires=needs) for place in places]
+    text = report_as_text(report(*accesses, origins=("table: argument 1", "tokens: argument 2")))
+    assert (
+        """
+requires 0 ≤ tokens ≤ 15   (tokens: argument 2)
+  RZ102  model.py:3  read f32[16] ×2  y = table[tokens]
+  RZ102  model.py:7  read f32[16]     y = table[tokens]
+  = fix: Promise it with redzone.Spec(min=0, max=15) for tokens, or validate the
+         input.
+
+3 requires
+"""
+        in text
+    )
+
+
+def test_different_ranges_of_one_input_are_one_cause() -> None:
+    accesses = [
+        requires(requires=(Condition("i", 1, lo, hi),), _location=Location("m.py", line, "f", "x[i]"))
+        for line, (lo, hi) in enumerate([(-8, 7), (-4, 3), (-8, 7)], start=1)
+    ]
+    text = report_as_text(report(*accesses))
+    assert (
+        """
+requires -4 ≤ i ≤ 3
+  -8 ≤ i ≤ 7:
+    RZ102  m.py:1  read f32[16]  x[i]
+    RZ102  m.py:3  read f32[16]  x[i]
+  -4 ≤ i ≤ 3:
+    RZ102  m.py:2  read f32[16]  x[i]
+"""
+        in text
+    )
+
+
+def test_a_witness_of_a_condition_is_shown_when_asked_for() -> None:
+    asked = []
+
+    def search() -> Witness:
+        asked.append(1)
+        return Witness((), (16,), "iteration 3", "indices=jnp.int32(16)")
+
+    shown = report(requires(_witness=search))
+    assert "witness" not in report_as_text(shown) and not asked
+    text = report_as_text(shown, witnesses=True)
+    assert "  = witness: indices=jnp.int32(16) makes the index 16 (iteration 3)" in text
+    assert asked == [1]
+    assert "none was found" in report_as_text(report(requires()), witnesses=True)
+
+
+def test_a_lint_is_a_warning_of_its_own() -> None:
+    there = Location("model.py", 11, "lookup", "row = jnp.where(ok, i, -1)")
+    lint = Lint("RZ204", "the index -1 is not dropped", "Map it.", there)
+    shown = report(access(_lints=(lint, lint)), access(_lints=lambda: (lint,)))
+    text = report_as_text(shown)
+    assert shown.lints == (lint,) and shown.ok
+    assert (
+        """
+warning[RZ204]: the index -1 is not dropped
+  --> model.py:11 in lookup
+   |
+11 | row = jnp.where(ok, i, -1)
+   |
+   = fix: Map it.
+
+2 safe, 1 warning
+"""
+        in text
+    )
+    assert "warning" not in report_as_text(report(access(_lints=(dataclasses.replace(lint, suppressed=True),))))
+
+
+def test_an_unknown_access_says_what_would_settle_it() -> None:
+    there = Location("model.py", 3, "f", "k = jnp.cumsum(n)")
+    loss = Loss("cumsum → int32[10]", there, ("n",), "redzone.assume(idx, min=0, max=15)")
+    text = report_as_text(report(access(Verdict.UNKNOWN, _loss=lambda: loss, fix="Clip the index.")))
+    assert "   = lost at:    model.py:3: k = jnp.cumsum(n)\n" in text
+    assert "   = depends on: n, with no range promised" in text
+    assert "   = settle:     redzone.assume(idx, min=0, max=15) before this line" in text
+    assert "Clip the index." not in text
 
 
 def test_a_suppressed_access_is_marked_and_not_explained() -> None:

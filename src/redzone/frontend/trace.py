@@ -70,6 +70,8 @@ class Input:
     min: Any = None
     max: Any = None
     finite: bool = False
+    origin: str = ""
+    """Where it stands in the call: `tokens: argument 2`."""
 
     def fact(self) -> Fact:
         """What the contract says of the values."""
@@ -164,14 +166,14 @@ def trace(
         path, leaf = leaves[i]
         label = _label(path, names)
         abstract.append(jax.ShapeDtypeStruct(shape, leaf.dtype) if _is_leaf(leaf) else leaf)
-        inputs.append((label, leaf, promises.at(path)))
+        inputs.append((label, leaf, promises.at(path), _origin(path, names)))
     started = time.perf_counter()
     closed = _make_jaxpr(flat, abstract, shown)
     seconds = time.perf_counter() - started
     jaxpr, _ = open_jaxpr(closed)
     described = tuple(
-        _input(label, v.aval, leaf if _is_leaf(leaf) else None, ranges)
-        for (label, leaf, ranges), v in zip(inputs, jaxpr.invars, strict=True)
+        dataclasses.replace(_input(label, v.aval, leaf if _is_leaf(leaf) else None, ranges), origin=origin)
+        for (label, leaf, ranges, origin), v in zip(inputs, jaxpr.invars, strict=True)
     )
     return Traced(shown, closed, described, seconds, fn, rebuild)
 
@@ -215,6 +217,14 @@ def _label(path: tuple[Any, ...], names: list[str]) -> str:
     if first.idx == 0:
         return str(names[second.idx]) + jax.tree_util.keystr(tuple(rest))
     return str(second.key) + jax.tree_util.keystr(tuple(rest))
+
+
+def _origin(path: tuple[Any, ...], names: list[str]) -> str:
+    """Where in the call an input is: by the position of the argument it is part of, or as a keyword."""
+    first, second, *_ = path
+    if first.idx == 0:
+        return f"{names[second.idx]}: argument {second.idx + 1}"
+    return f"{second.key}: keyword argument"
 
 
 def _make_jaxpr(flat: Callable[..., Any], abstract: list[Any], shown: str) -> Any:

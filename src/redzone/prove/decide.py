@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -15,18 +16,18 @@ from redzone.engine import Analysis, Seen
 from redzone.engine.forward import Context
 from redzone.frontend.location import locate
 from redzone.frontend.trace import Traced
-from redzone.prove.blame import lost_at
+from redzone.prove.blame import loss_of, lost_at
 from redzone.prove.conditions import Common, Proposal, as_conditions, narrowed, propose, proves
 from redzone.prove.declared import declared_by
 from redzone.prove.elements import Work
 from redzone.prove.exact import NEAR, Exact
+from redzone.prove.lints import Lints
 from redzone.prove.masks import masked_sites
 from redzone.prove.needs import FAR, Need
 from redzone.prove.pattern import pattern_of
 from redzone.prove.replay import Purse, Replay
 from redzone.prove.sweep import Sweep, relevant
-from redzone.prove.witness import corners, filled, find_witness, just_outside, witnesses
-from redzone.prove.wraps import wraps_negatives
+from redzone.prove.witness import breaking, corners, filled, find_witness, just_outside, witnesses
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
 
@@ -94,7 +95,7 @@ class Deciding:
             common.budget = 0
         for site, seen in open_sites:
             if id(site.eqn) not in proved:
-                proposals[id(site.eqn)] = propose(seen, common, result[id(site.eqn)].fix != "wraps")
+                proposals[id(site.eqn)] = propose(seen, common)
         proved |= self.validated({key: p for key, p in proposals.items() if key not in proved})
         # Where counting from the end and from the start leaves a hole between them, ask for the plain range.
         again = {
@@ -172,8 +173,6 @@ class Deciding:
         found: dict[int, Proposal] = {}
         for site, seen in open_sites:
             key = id(site.eqn)
-            if result[key].fix == "wraps":
-                continue
             outcome = exact.decide(site, seen)
             if outcome is None or not outcome.cases:
                 continue
@@ -193,7 +192,6 @@ class Deciding:
 
     def first_look(self, site: Site, seen: list[Seen]) -> Access:
         """Safe, declared or opaque; anything else is still unknown."""
-        verdict, why = Verdict.UNKNOWN, ""
         if site.opaque:
             kernel = "Pallas" in site.opaque
             access = self.access(site, seen, Verdict.UNKNOWN, "RZ401" if kernel else "RZ501", "opaque")
@@ -211,18 +209,14 @@ class Deciding:
             )
             return access
         why = declared_by(site)
-        if why and not (site.effect == "write" and site.mode == "drop" and _may_wrap(seen) and "documented" not in why):
-            verdict = Verdict.DECLARED
-            access = self.access(site, seen, verdict, "", why)
+        if why:
+            access = self.access(site, seen, Verdict.DECLARED, "", why)
             access.message = f"may leave the array, and the program says what happens then: {why}"
             return access
-        access = self.access(site, seen, Verdict.UNKNOWN, "", "")
-        if why:
-            access.fix = "wraps"
-        return access
+        return self.access(site, seen, Verdict.UNKNOWN, "", "")
 
     def access(self, site: Site, seen: list[Seen], verdict: Verdict, rule: str, decided_by: str) -> Access:
-        return Access(
+        access = Access(
             eqn=site.eqn,
             primitive=site.primitive,
             effect=site.effect,
@@ -237,6 +231,8 @@ class Deciding:
             _location=lambda: locate((site.eqn, *site.chain)),
             _pattern=lambda: pattern_of(site, [(one.facts, one.step, one.context) for one in seen]),
         )
+        access._lints = lambda: Lints(self.traced.inputs, site, access).over(seen)
+        return access
 
     def validated(self, proposals: dict[int, Proposal]) -> set[int]:
         """The sites whose own conditions, and nothing else, prove them inside.
@@ -345,31 +341,23 @@ class Deciding:
     def settle(self, access: Access, site: Site, seen: list[Seen], proposal: Proposal, proved: bool) -> None:
         """unsafe if an input the contract allows really leaves the array, requires if a condition was proved."""
         family = "1" if site.effect == "read" else "2"
-        wraps = access.fix == "wraps"
-        access.fix = ""
         outside = any(_is_outside(site, one.facts) for one in seen)
         blamed = proposal.made or self.breaks_contract(proposal)
-        if (outside or blamed) and not wraps and id(site.eqn) not in self.cornered:
+        if (outside or blamed) and id(site.eqn) not in self.cornered:
             witness = self.searched(site, proposal, blamed or not outside)
             if witness is not None:
                 self.unsafe(access, site, witness)
                 return
-        if id(site.eqn) in self.cornered and not wraps:
+        if id(site.eqn) in self.cornered:
             self.unsafe(access, site, self.cornered[id(site.eqn)])
             return
         conditions = as_conditions(proposal.needs, self.traced.inputs) + proposal.relations if proved else ()
         if conditions:
             access.verdict, access.rule, access.decided_by = Verdict.REQUIRES, f"RZ{family}02", "condition"
             access.requires = conditions
+            access._witness = lambda: self.breaking(site, proposal)
             access.message = "stays inside when " + " and ".join(str(c) for c in conditions)
-            if wraps:
-                access.rule = "RZ204"
-                access.message += "; mode='drop' does not drop a negative index, it wraps"
             access.fix = CODES[access.rule].fix
-            return
-        if wraps:
-            access.verdict, access.decided_by = Verdict.DECLARED, "mode='drop'"
-            access.message = "may leave the array, and the program says what happens then: mode='drop'"
             return
         access.rule = f"RZ{family}03"
         access.message, overflow = lost_at(access, seen, proposal.lost)
@@ -378,6 +366,7 @@ class Deciding:
         if overflow:
             access.rule = "RZ301"
         access.fix = CODES[access.rule].fix
+        access._loss = lambda: loss_of(access, seen, proposal.lost, self.traced.inputs)
 
     def searched(self, site: Site, proposal: Proposal, search: bool) -> Witness | None:
         """An input that makes an access leave its array; what numpy can evaluate is tried before JAX compiles."""
@@ -389,8 +378,19 @@ class Deciding:
                 return found
         return None
 
+    def breaking(self, site: Site, proposal: Proposal) -> Witness | None:
+        """An input that breaks the condition of an access, and makes it leave its array."""
+        inputs, points = self.traced.inputs, self.points.get(id(site.eqn), [])
+        relations = proposal.relations
+        found = breaking(self.traced.jaxpr, site, inputs, self.facts, proposal.needs, relations, points)
+        return found and self.called(found)
+
+    def called(self, witness: Witness) -> Witness:
+        """A witness that knows how the checked function is called."""
+        return dataclasses.replace(witness, _rebuild=self.traced.unflatten)
+
     def unsafe(self, access: Access, site: Site, witness: Witness) -> None:
-        access.verdict, access.decided_by, access.witness = Verdict.UNSAFE, "replay", witness
+        access.verdict, access.decided_by, access._witness = Verdict.UNSAFE, "replay", self.called(witness)
         access.rule = "RZ101" if site.effect == "read" else "RZ201"
         access.message = _leaves(access, site, witness.index)
         access.fix = CODES[access.rule].fix
@@ -414,10 +414,6 @@ class Deciding:
 
 def _restricted(needs: dict[int, Need], leaves: set[int]) -> Any:
     return Proposal({leaf: n for leaf, n in needs.items() if leaf in leaves}, False, None).key()
-
-
-def _may_wrap(seen: list[Seen]) -> bool:
-    return any(wraps_negatives(one.context, slot) for one in seen for slot in one.step.ins)
 
 
 def _is_near(site: Site, one: Seen) -> bool:

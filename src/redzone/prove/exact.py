@@ -310,7 +310,7 @@ class Exact:
         for terms, low, high in sums.values():
             letters: dict[Atom, str] = {}
             named = tuple((k, self.inputs[a.leaf].name + _element(a, letters), a.leaf) for a, k in terms.items())
-            found.append(Condition(_sum_text(named), named[0][2], low, high, "", named))
+            found.append(Condition(_sum_text(named), named[0][2], low, high, "", named, tuple(letters.values())))
         return tuple(found)
 
     def where(self, atom: Atom) -> str:

@@ -12,9 +12,10 @@ import numpy as np
 from redzone.access.site import Site
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.frontend.trace import Input
-from redzone.prove.needs import FAR, Need
+from redzone.prove.needs import FAR, Need, is_far
+from redzone.prove.pasted import pasted
 from redzone.prove.replay import Purse, Replay
-from redzone.report.model import Witness
+from redzone.report.model import Condition, Witness
 
 #: How many inputs are tried for one access.
 TRIES = 10
@@ -59,6 +60,108 @@ def find_witness(
     return found.get(id(site.eqn))
 
 
+def breaking(
+    closed: Any,
+    site: Site,
+    inputs: Sequence[Input],
+    facts: Sequence[Fact],
+    needs: dict[int, Need],
+    relations: Sequence[Condition],
+    points: Sequence[dict[int, Any]],
+) -> Witness | None:
+    """The plainest input within the contract that breaks a condition and really makes the access leave its array.
+
+    What numpy can evaluate is tried before JAX compiles.
+    """
+    if not _has_sizes(inputs):
+        return None
+    plain = [c for leaf in needs for above in (True, False) if (c := _beyond(inputs, facts, needs, leaf, above))]
+    sums = [c for one in relations for above in (True, False) if (c := _unrelated(inputs, facts, needs, one, above))]
+    candidates = [
+        chosen
+        for chosen in (*plain, *sums, *points, *_candidates(inputs, facts, needs, True))
+        if all(_keeps(facts[leaf], value) for leaf, value in chosen.items())
+    ]
+    for compiles in (False, True):
+        found = witnesses(closed, [site], inputs, facts, candidates, Purse(compiles=compiles))
+        if found:
+            return found[id(site.eqn)]
+    return None
+
+
+def _has_sizes(inputs: Sequence[Input]) -> bool:
+    """Whether there are arrays to try: a symbolic size has none."""
+    return all(type(n) is int for source in inputs for n in getattr(source.aval, "shape", ()))
+
+
+def _keeps(fact: Fact, value: Any) -> bool:
+    """Whether an array keeps its contract; of one that holds a single number, that number."""
+    if not isinstance(value, np.ndarray):
+        return True
+    if not fact.kept and value.size and (value == value.flat[0]).all():
+        return fact.contains(value.flat[0])
+    return fact.contains(value)
+
+
+def _beyond(
+    inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], leaf: int, above: bool
+) -> dict[int, Any] | None:
+    """The nearest value beyond one side of one condition, where it has that side."""
+    bound = needs[leaf].hi if above else needs[leaf].lo
+    if np.ndim(bound) == 0 and (is_far(bound) or isinstance(bound, float)):
+        return None
+    if np.ndim(bound):
+        # Of parts that are free nothing can be beyond.
+        need = needs[leaf]
+        lo, hi = np.broadcast_arrays(need.lo, need.hi)
+        ends = hi[hi < FAR] if above else lo[lo > -FAR]
+        if not ends.size:
+            return None
+        number, whole = (int(ends.max()) + 1 if above else int(ends.min()) - 1), summarised(facts[leaf])
+        if not whole.lo <= number <= whole.hi:
+            return None
+        others = {i: _satisfying(inputs[i], facts[i], n) for i, n in needs.items() if i != leaf}
+        return {**others, leaf: _element(inputs[leaf], facts[leaf], need, number)}
+    return just_outside(inputs, facts, needs, leaf, above)
+
+
+def _unrelated(
+    inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], relation: Condition, above: bool
+) -> dict[int, Any] | None:
+    """Uniform inputs whose sum is just beyond one side of a relation, one of them moved as far as that takes."""
+    bound = relation.max if above else relation.min
+    leaves = [leaf for _, _, leaf in relation.terms]
+    if bound is None or len(set(leaves)) < len(leaves):
+        return None
+    wholes = {leaf: _within(facts[leaf], needs.get(leaf)) for leaf in leaves}
+    values = {leaf: min(max(0, lo), hi) for leaf, (lo, hi) in wholes.items()}
+    missing = bound - sum(k * values[leaf] for k, _, leaf in relation.terms) + (1 if above else -1)
+    for k, _, leaf in relation.terms:
+        lo, hi = wholes[leaf]
+        if (missing > 0) != above or missing == 0:
+            break
+        # Rounded away from zero, so that the sum gets there.
+        step = -(-missing // k) if (missing > 0) == (k > 0) else -(missing // -k)
+        moved = min(max(values[leaf] + step, lo), hi)
+        missing -= k * (moved - values[leaf])
+        values[leaf] = moved
+    if (missing > 0) if above else (missing < 0):
+        return None
+    others = {i: _satisfying(inputs[i], facts[i], n) for i, n in needs.items() if i not in values}
+    return {**others, **{leaf: plain_value(inputs[leaf], facts[leaf], v) for leaf, v in values.items()}}
+
+
+def _within(fact: Fact, need: Need | None) -> tuple[int, int]:
+    """The values an input may have under its contract and a condition on all of it."""
+    whole = summarised(fact)
+    lo, hi = int(whole.lo), int(whole.hi)
+    if need is not None:
+        n = need.uniform()
+        low, high = max(lo, n.lo), min(hi, n.hi)
+        lo, hi = (low, high) if low <= high else (lo, hi)
+    return lo, hi
+
+
 def filled(inputs: Sequence[Input], facts: Sequence[Fact], chosen: dict[int, Any]) -> list[Any]:
     """One array per input: the chosen ones, and the plainest the contract allows for the rest."""
     return [
@@ -91,8 +194,7 @@ def witnesses(
 ) -> dict[int, Witness]:
     """By identity of the access's equation: an input that really makes it leave its array."""
     result: dict[int, Witness] = {}
-    if any(type(n) is not int for source in inputs for n in getattr(source.aval, "shape", ())):
-        # A symbolic size has no array to try.
+    if not _has_sizes(inputs):
         return result
     replay = Replay(closed, sites, purse)
     for chosen in itertools.islice(candidates, TRIES):
@@ -176,18 +278,3 @@ def _element(source: Input, fact: Fact, need: Need, number: Any) -> Any:
     about = (number < lo) & (lo > -FAR) | (number > hi) & (hi < FAR)
     calm = np.clip(np.clip(0, lo, hi), fact.lo, fact.hi)
     return np.where(about, number, calm).astype(source.aval.dtype)
-
-
-def pasted(value: Any) -> str:
-    """A value as Python source, short."""
-    if not isinstance(value, np.ndarray):
-        return repr(value)
-    dtype = value.dtype.name
-    if value.ndim == 0:
-        return f"jnp.{dtype}({value.item()!r})" if dtype != "bool" else repr(bool(value))
-    first = value.flat[0].item() if value.size else 0
-    if value.size and (value == value.flat[0]).all():
-        return f"jnp.full({value.shape}, {first!r}, '{dtype}')"
-    if value.size <= 32:
-        return f"jnp.array({value.tolist()}, '{dtype}')"
-    return f"<{dtype}{list(value.shape)}>"

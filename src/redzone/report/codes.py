@@ -37,6 +37,12 @@ CODES: dict[str, Code] = {
             "Clip the index, or state the range of the inputs it depends on.",
         ),
         Code(
+            "RZ104",
+            "negative-index-read",
+            "A negative sentinel is not left out of a read: it wraps to the end of the array.",
+            "Map the sentinel to the array's size and read with mode='fill', or select what was read afterwards.",
+        ),
+        Code(
             "RZ201",
             "write-out-of-bounds",
             "A write leaves its array for some input; JAX drops or moves it.",
@@ -57,7 +63,7 @@ CODES: dict[str, Code] = {
         Code(
             "RZ204",
             "negative-index-wraps",
-            "mode='drop' does not drop a negative index: it wraps to the end of the array.",
+            "A negative index is not dropped, not even by mode='drop': it wraps to the end of the array.",
             "Map the sentinel to the array's size instead of a negative number.",
         ),
         Code(
@@ -65,6 +71,24 @@ CODES: dict[str, Code] = {
             "index-overflow",
             "Arithmetic that makes an index can leave its integer type and wrap around.",
             "Use a wider integer type, or bound the operands.",
+        ),
+        Code(
+            "RZ302",
+            "narrow-index",
+            "The integer type of an index ends before the array does.",
+            "Use a wider integer type, or promise the range with redzone.Spec(min=, max=).",
+        ),
+        Code(
+            "RZ303",
+            "float-index",
+            "A float becomes an index that can be just past the end, or is NaN.",
+            "Clip the integer to the last index, or compute the index in integers.",
+        ),
+        Code(
+            "RZ304",
+            "clip-to-size",
+            "An index is limited to the size of a dimension, whose last element is one less.",
+            "Limit it to the size less one.",
         ),
         Code(
             "RZ401",

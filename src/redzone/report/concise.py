@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from redzone.report.model import Access, Report, Suppression, Verdict
+from redzone.report.model import Location, Report, Suppression, Verdict
 from redzone.report.paths import shown_path
 from redzone.report.suppress import complaint
 
 
 def report_as_concise(report: Report) -> str:
-    """A line for each distinct unsafe, unknown or conditional access that is not suppressed."""
+    """A line for each distinct unsafe, unknown or conditional access and each warning that is not suppressed."""
     return "\n".join(dict.fromkeys(_lines(report)))
 
 
 def _lines(report: Report) -> Iterator[str]:
     for access in report.accesses:
         if not access.suppressed and access.verdict in (Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.REQUIRES):
-            yield f"{_place(access)}: {access.rule} {access.verdict} {_one_line(access)}"
+            yield f"{_place(access.location)}: {access.rule} {access.verdict} {_one_line(access.message)}"
+    for lint in report.lints:
+        yield f"{_place(lint.location)}: {lint.code} warning {_one_line(lint.message)}"
 
 
 def suppression_as_concise(suppression: Suppression) -> str:
@@ -26,10 +28,9 @@ def suppression_as_concise(suppression: Suppression) -> str:
     return f"{place}: RZ902 unused {complaint(suppression)}"
 
 
-def _place(access: Access) -> str:
-    location = access.location
+def _place(location: Location) -> str:
     return f"{shown_path(location.file)}:{location.line}" if location.file else "<unknown>:0"
 
 
-def _one_line(access: Access) -> str:
-    return " ".join(access.message.split())
+def _one_line(message: str) -> str:
+    return " ".join(message.split())

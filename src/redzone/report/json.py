@@ -6,21 +6,39 @@ from typing import Any
 
 import numpy as np
 
-from redzone.report.model import Access, Condition, DimBounds, Location, Pattern, Report, Suppression, Witness
+from redzone.report.model import (
+    Access,
+    Cause,
+    Condition,
+    DimBounds,
+    Lint,
+    Location,
+    Loss,
+    Pattern,
+    Report,
+    Suppression,
+    Witness,
+)
+from redzone.report.rows import places_of
 
 SCHEMA = 1
 
 
-def report_as_json(report: Report) -> dict[str, Any]:
-    """Everything in the report except the jaxpr; symbolic sizes and huge values become strings."""
+def report_as_json(report: Report, witnesses: bool = False) -> dict[str, Any]:
+    """Everything in the report except the jaxpr; symbolic sizes and huge values become strings.
+
+    With `witnesses`, inputs that break the conditions are searched for; else only those already known are told.
+    """
     return {
         "schema": SCHEMA,
         "name": report.name,
         "ok": report.ok,
         "equations": report.equations,
         "counts": report.counts(),
-        "accesses": [access_as_json(access) for access in report.accesses],
+        "accesses": [access_as_json(access, witnesses) for access in report.accesses],
         "requires": [_condition(condition) for condition in report.requires],
+        "causes": [_cause(cause) for cause in report.causes()],
+        "lints": [_lint(lint) for lint in report.lints],
         "unmodelled": dict(report.unmodelled),
         "timings": {stage: float(seconds) for stage, seconds in report.timings.items()},
         "notes": list(report.notes),
@@ -28,8 +46,9 @@ def report_as_json(report: Report) -> dict[str, Any]:
     }
 
 
-def access_as_json(access: Access) -> dict[str, Any]:
+def access_as_json(access: Access, witnesses: bool = False) -> dict[str, Any]:
     """One access; its equation is left out, its location says where it is from."""
+    witness = access.witness if witnesses else access.known_witness
     return {
         "verdict": str(access.verdict),
         "rule": access.rule,
@@ -45,8 +64,10 @@ def access_as_json(access: Access) -> dict[str, Any]:
         "location": location_as_json(access.location),
         "bounds": [_bounds(bounds) for bounds in access.bounds],
         "requires": [_condition(condition) for condition in access.requires],
-        "witness": None if access.witness is None else _witness(access.witness),
+        "witness": None if witness is None else _witness(witness),
         "pattern": _pattern(access.pattern),
+        "lints": [_lint(lint) for lint in access.lints],
+        "loss": None if access.loss is None else _loss(access.loss),
     }
 
 
@@ -108,13 +129,46 @@ def _condition(condition: Condition) -> dict[str, Any]:
         "where": condition.where,
         "min": plain(condition.min),
         "max": plain(condition.max),
+        "terms": [{"factor": factor, "element": name, "leaf": leaf} for factor, name, leaf in condition.terms],
         "text": str(condition),
+    }
+
+
+def _cause(cause: Cause) -> dict[str, Any]:
+    return {
+        "text": str(cause.condition),
+        "origin": cause.origin,
+        "condition": _condition(cause.condition),
+        "conditions": [_condition(condition) for condition in cause.conditions],
+        "accesses": [
+            {"file": access.location.file, "line": access.location.line, "count": count, "rule": access.rule}
+            for access, count in places_of(cause.accesses)
+        ],
     }
 
 
 def _witness(witness: Witness) -> dict[str, Any]:
     # The arguments themselves can be large arrays; `shown` holds the ones the access depends on.
     return {"index": plain(witness.index), "path": witness.path, "shown": witness.shown}
+
+
+def _loss(loss: Loss) -> dict[str, Any]:
+    return {
+        "equation": loss.equation,
+        "location": location_as_json(loss.location),
+        "arguments": list(loss.arguments),
+        "settle": loss.settle,
+    }
+
+
+def _lint(lint: Lint) -> dict[str, Any]:
+    return {
+        "code": lint.code,
+        "message": lint.message,
+        "fix": lint.fix,
+        "location": location_as_json(lint.location),
+        "suppressed": lint.suppressed,
+    }
 
 
 def _pattern(pattern: Pattern) -> dict[str, Any]:

@@ -67,14 +67,40 @@ class Condition:
     where: str = ""
     terms: tuple[tuple[int, str, int], ...] = ()
     """For a relation between inputs: (factor, element, leaf) of each term of the sum that `min` and `max` bound."""
+    letters: tuple[str, ...] = ()
+    """For a relation between elements: the positions that vary in it, which holds for all of them."""
+
+    @property
+    def leaves(self) -> tuple[int, ...]:
+        """The inputs it speaks of, each once, by their place among the flat inputs."""
+        return tuple(dict.fromkeys(leaf for *_, leaf in self.terms)) if self.terms else (self.leaf,)
 
     def __str__(self) -> str:
+        text = self._one_sided() if self.terms and (self.min is None or self.max is None) else self._two_sided()
+        return f"for all {', '.join(self.letters)}: {text}" if self.letters else text
+
+    def _two_sided(self) -> str:
         name = self.argument + self.where
         if self.min is None:
             return f"{name} ≤ {self.max}"
         if self.max is None:
             return f"{self.min} ≤ {name}"
         return f"{self.min} ≤ {name} ≤ {self.max}"
+
+    def _one_sided(self) -> str:
+        """A relation as people write it: every term on the side where it is added, `start + 16 ≤ size`."""
+        flip = 1 if self.min is None else -1
+        bound = flip * (self.max if self.min is None else self.min)
+        left = [(flip * k, name) for k, name, _ in self.terms if flip * k > 0]
+        right = [(-flip * k, name) for k, name, _ in self.terms if flip * k < 0]
+        if bound < 0 and left:
+            return f"{_sum_of(left, -bound)} ≤ {_sum_of(right, 0)}"
+        return f"{_sum_of(left, 0)} ≤ {_sum_of(right, bound)}" if left else f"{-bound} ≤ {_sum_of(right, 0)}"
+
+
+def _sum_of(terms: list[tuple[int, str]], number: int) -> str:
+    parts = [name if factor == 1 else f"{factor}·{name}" for factor, name in terms]
+    return " + ".join([*parts, str(number)] if number or not parts else parts)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,6 +115,27 @@ class Witness:
     """The loop iterations and branches at which it happened, outermost first."""
     shown: str
     """The arguments the access depends on, ready to paste."""
+    _rebuild: Callable[[list[Any]], tuple[tuple[Any, ...], dict[str, Any]]] | None = dataclasses.field(
+        default=None, repr=False, compare=False
+    )
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """The positional arguments to call the checked function with."""
+        return self._call()[0]
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """The keyword arguments to call the checked function with."""
+        return self._call()[1]
+
+    def _call(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        return (self.arguments, {}) if self._rebuild is None else self._rebuild(list(self.arguments))
+
+    def __str__(self) -> str:
+        index = str(self.index[0]) if len(self.index) == 1 else f"({', '.join(map(str, self.index))})"
+        path = f" ({self.path})" if self.path else ""
+        return f"{self.shown or 'any input'} makes the index {index}{path}"
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -114,6 +161,31 @@ class Pattern:
         return text
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Loss:
+    """Why an access is unknown: where its index was lost, and what would settle it."""
+
+    equation: str
+    """The equation after which nothing tighter is known; empty where the index comes as it is from an input."""
+    location: Location
+    arguments: tuple[str, ...]
+    """The inputs the index hangs on of which no range is promised."""
+    settle: str
+    """A promise that proves the access when made before its line, in Python."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Lint:
+    """A trap on the way to an index: no verdict, but a line that hardly does what its author meant."""
+
+    code: str
+    message: str
+    fix: str
+    location: Location
+    """The line that is about: where the index is made, or the access itself."""
+    suppressed: bool = False
+
+
 @dataclasses.dataclass(slots=True, eq=False)
 class Access:
     """One equation that reads or writes an array at computed positions, and its verdict."""
@@ -129,7 +201,6 @@ class Access:
     message: str
     decided_by: str
     requires: tuple[Condition, ...] = ()
-    witness: Witness | None = None
     suppressed: bool = False
     fix: str = ""
     _bounds: Callable[[], tuple[DimBounds, ...]] | tuple[DimBounds, ...] = dataclasses.field(default=(), repr=False)
@@ -137,6 +208,43 @@ class Access:
     _pattern: Callable[[], Pattern] | Pattern = dataclasses.field(
         default=Pattern("scattered", (), None, None, None), repr=False
     )
+    _witness: Callable[[], Witness | None] | Witness | None = dataclasses.field(default=None, repr=False)
+    _lints: Callable[[], tuple[Lint, ...]] | tuple[Lint, ...] = dataclasses.field(default=(), repr=False)
+    _loss: Callable[[], Loss | None] | Loss | None = dataclasses.field(default=None, repr=False)
+
+    @property
+    def loss(self) -> Loss | None:
+        """Of an unknown access: where its index was lost, and what would settle it."""
+        if callable(self._loss):
+            self._loss = self._loss()
+        return self._loss
+
+    @property
+    def lints(self) -> tuple[Lint, ...]:
+        """The traps on the way to its index, suppressed ones included; looked for when first asked."""
+        if callable(self._lints):
+            from redzone.report.suppress import silenced
+
+            self._lints = tuple(silenced(lint, self) for lint in self._lints())
+        return self._lints
+
+    @property
+    def witness(self) -> Witness | None:
+        """An input that makes it leave its array: of `unsafe` always, of `requires` searched for when first asked."""
+        if callable(self._witness):
+            self._witness = self._witness()
+        return self._witness
+
+    def keep_lints(self, wanted: Callable[[str], bool]) -> None:
+        """Suppress the lints whose code is not wanted."""
+        self._lints = tuple(
+            lint if wanted(lint.code) else dataclasses.replace(lint, suppressed=True) for lint in self.lints
+        )
+
+    @property
+    def known_witness(self) -> Witness | None:
+        """The witness if it is known already."""
+        return None if callable(self._witness) else self._witness
 
     @property
     def bounds(self) -> tuple[DimBounds, ...]:
@@ -162,6 +270,45 @@ class Access:
         return self.verdict in (Verdict.UNSAFE, Verdict.UNKNOWN) and not self.suppressed
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Cause:
+    """What one input, or one sum of inputs, must keep for all accesses that depend on it together."""
+
+    condition: Condition
+    accesses: tuple[Access, ...]
+    """Those that depend on it, not suppressed, in program order."""
+    conditions: tuple[Condition, ...]
+    """What the accesses ask for, each once: the condition itself where they all ask for the same."""
+    origin: str = ""
+    """Where the inputs stand in the call: `tokens: argument 2`."""
+
+    @property
+    def witness(self) -> Witness | None:
+        """An input that breaks it and makes one of the accesses leave its array; searched for when first asked."""
+        # Those that ask for the most break first.
+        for access in sorted(self.accesses, key=lambda a: self.condition not in a.requires)[:_TRIED]:
+            if access.witness is not None:
+                return access.witness
+        return None
+
+    @property
+    def fix(self) -> str:
+        """How to promise it."""
+        condition = self.condition
+        if condition.terms or condition.where:
+            return "Promise it with redzone.assume(...) inside the function, or validate the inputs."
+        ends = ((name, getattr(condition, name)) for name in ("min", "max"))
+        bounds = ", ".join(f"{name}={bound}" for name, bound in ends if bound is not None)
+        return f"Promise it with redzone.Spec({bounds}) for {condition.argument}, or validate the input."
+
+    def __str__(self) -> str:
+        return f"{self.condition}   ({self.origin})" if self.origin else str(self.condition)
+
+
+#: How many accesses of a cause are asked for a witness.
+_TRIED = 4
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Suppression:
     """A `# redzone: ignore` comment that a check came by; no codes means it is about any."""
@@ -183,6 +330,8 @@ class Report:
     equations: int = 0
     notes: tuple[str, ...] = ()
     suppressions: tuple[Suppression, ...] = ()
+    origins: tuple[str, ...] = ()
+    """By flat input: where it stands in the call, as in `tokens: argument 2`."""
 
     @property
     def findings(self) -> tuple[Access, ...]:
@@ -195,6 +344,17 @@ class Report:
         return tuple(dict.fromkeys(c for a in self.accesses for c in a.requires))
 
     @property
+    def lints(self) -> tuple[Lint, ...]:
+        """The traps on the way to indices that are not suppressed, each once; looked for when first asked."""
+        return tuple(dict.fromkeys(lint for a in self.accesses for lint in a.lints if not lint.suppressed))
+
+    def causes(self) -> tuple[Cause, ...]:
+        """The conditions by cause: for each input or sum of inputs what all accesses together require of it."""
+        from redzone.report.causes import causes_of
+
+        return causes_of(self.accesses, self.origins)
+
+    @property
     def ok(self) -> bool:
         return not self.findings
 
@@ -205,10 +365,11 @@ class Report:
             tally[str(access.verdict)] += 1
         return tally
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self, witnesses: bool = False) -> dict[str, Any]:
+        """The report as plain values; with `witnesses`, an input that breaks each condition is searched for too."""
         from redzone.report.json import report_as_json
 
-        return report_as_json(self)
+        return report_as_json(self, witnesses)
 
     def __str__(self) -> str:
         from redzone.report.text import report_as_text

@@ -48,6 +48,16 @@ def rows_of(accesses: Sequence[Access]) -> list[Row]:
     return list(groups.values())
 
 
+def places_of(accesses: Sequence[Access]) -> list[tuple[Access, int]]:
+    """The distinct source lines of accesses, in program order: the first access of each, and how many there are."""
+    groups: dict[object, list[Access]] = {}
+    for access in accesses:
+        place = access.location
+        key = (place.file, place.line, access.effect, access.rule, short_aval(access))
+        groups.setdefault(key, []).append(access)
+    return [(same[0], len(same)) for same in groups.values()]
+
+
 def _both(one: Pattern, other: Pattern) -> Pattern:
     """What two accesses of the same array can touch between them."""
     if one == other:

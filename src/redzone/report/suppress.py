@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import io
 import linecache
@@ -11,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from redzone.report.codes import CODES
-from redzone.report.model import Access, Location, Suppression, Verdict
+from redzone.report.model import Access, Lint, Location, Suppression, Verdict
 
 _COMMENT = re.compile(r"#\s*redzone:\s*ignore(?:\[(?P<codes>[^\]]*)\])?")
 #: Files that hold no comment of ours, with the lines that were looked at.
@@ -50,6 +51,15 @@ def apply(accesses: Sequence[Access], fn: Callable[..., Any] | None = None) -> t
         # Only now is it worth asking where the safe accesses are.
         places = {(a.location.file, a.location.line) for a in accesses}
         met |= {place for place in places if place[1] in comments.get(place[0], ())}
+    if met - used:
+        # What is left may be there for a trap on the way to an index.
+        used |= {
+            place
+            for access in accesses
+            for lint in access.lints
+            if lint.suppressed
+            for place in ((lint.location.file, lint.location.line), (access.location.file, access.location.line))
+        }
     return tuple(
         Suppression(
             Location(file, line, "", linecache.getline(file, line).strip()),
@@ -58,6 +68,15 @@ def apply(accesses: Sequence[Access], fn: Callable[..., Any] | None = None) -> t
         )
         for file, line in sorted(met)
     )
+
+
+def silenced(lint: Lint, access: Access) -> Lint:
+    """The lint, suppressed where its access is or a comment on its line or the access's says so."""
+    for location in (lint.location, access.location):
+        codes = _comments_in(location.file).get(location.line) if location.file else None
+        if access.suppressed or (codes is not None and (not codes or lint.code in codes)):
+            return dataclasses.replace(lint, suppressed=True)
+    return lint
 
 
 def unused(suppressions: Iterable[Suppression]) -> tuple[Suppression, ...]:

@@ -10,9 +10,9 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from redzone.report.model import Access, DimBounds, Report, Suppression, Verdict
+from redzone.report.model import Access, Cause, DimBounds, Lint, Location, Loss, Report, Suppression, Verdict
 from redzone.report.paths import shown_path
-from redzone.report.rows import Row, rows_of, short_aval
+from redzone.report.rows import Row, places_of, rows_of, short_aval
 from redzone.report.suppress import complaint, unused
 
 _STYLE = {
@@ -26,11 +26,13 @@ _STYLE = {
 _ORDER = (Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.REQUIRES, Verdict.DECLARED, Verdict.MASKED, Verdict.SAFE)
 # A table is read by a person: past this many rows the safe ones are only counted.
 _ROWS = 60
+# A longer path would leave no room for what happens there.
+_NEAR = 32
 
 
-def report_as_text(report: Report, width: int = 80) -> str:
+def report_as_text(report: Report, width: int = 80, witnesses: bool = False) -> str:
     """The report as plain text, without colour and without trailing spaces."""
-    return as_plain(rendered(report), width)
+    return as_plain(rendered(report, witnesses), width)
 
 
 def as_plain(content: RenderableType, width: int = 80) -> str:
@@ -41,8 +43,8 @@ def as_plain(content: RenderableType, width: int = 80) -> str:
     return "\n".join(line.rstrip() for line in page.getvalue().splitlines())
 
 
-def rendered(report: Report) -> Group:
-    """The report for a rich console."""
+def rendered(report: Report, witnesses: bool = False) -> Group:
+    """The report for a rich console; with `witnesses`, each condition comes with an input that breaks it."""
     rows = rows_of(report.accesses)
     parts: list[RenderableType] = [_title(report)]
     if rows:
@@ -51,8 +53,12 @@ def rendered(report: Report) -> Group:
     if left_out:
         parts.append(Text(f"… and {left_out} more rows, all safe", style="dim"))
     for row in rows:
-        if row.access.verdict is not Verdict.SAFE and not row.access.suppressed:
+        if row.access.verdict not in (Verdict.SAFE, Verdict.REQUIRES) and not row.access.suppressed:
             parts += [Text(), *_excerpt(row)]
+    for cause in report.causes():
+        parts += [Text(), *_cause(cause, witnesses)]
+    for lint in report.lints:
+        parts += [Text(), *_lint(lint)]
     parts += [Text(), *_summary(report)]
     return Group(*parts)
 
@@ -111,21 +117,77 @@ def _excerpt(row: Row) -> Iterator[RenderableType]:
     if row.count > 1:
         heading.append(f" (×{row.count})")
     yield heading
-    location = access.location
-    gutter = len(str(location.line))
-    if location.file:
-        inside = f" in {location.function}" if location.function else ""
-        yield Text(f"{' ' * gutter}--> {shown_path(location.file)}:{location.line}{inside}", style="blue")
-        if location.text:
-            yield Text(f"{' ' * gutter} |", style="blue")
-            yield _source(f"{location.line} | ", location.text)
-            yield Text(f"{' ' * gutter} |", style="blue")
-    details = Table.grid(padding=(0, 1, 0, 0))
-    details.add_column(no_wrap=True)
-    details.add_column(overflow="fold")
+    gutter = len(str(access.location.line))
+    yield from _source_lines(access.location)
+    details = _labelled()
     for label, text in _details(access):
         details.add_row(Text(f"{' ' * gutter} = {label}:", style="blue"), Text(text))
     yield details
+
+
+def _lint(lint: Lint) -> Iterator[RenderableType]:
+    yield Text.assemble((f"warning[{lint.code}]", "yellow"), (f": {lint.message}", "bold"))
+    yield from _source_lines(lint.location)
+    details = _labelled()
+    details.add_row(Text(f"{' ' * len(str(lint.location.line))} = fix:", style="blue"), Text(lint.fix))
+    yield details
+
+
+def _source_lines(location: Location) -> Iterator[RenderableType]:
+    gutter = " " * len(str(location.line))
+    if location.file:
+        inside = f" in {location.function}" if location.function else ""
+        yield Text(f"{gutter}--> {shown_path(location.file)}:{location.line}{inside}", style="blue")
+        if location.text:
+            yield Text(f"{gutter} |", style="blue")
+            yield _source(f"{location.line} | ", location.text)
+            yield Text(f"{gutter} |", style="blue")
+
+
+def _cause(cause: Cause, witnesses: bool) -> Iterator[RenderableType]:
+    """What an input must keep, in one line, and the accesses that depend on it below."""
+    yield Text.assemble(("requires ", _STYLE[Verdict.REQUIRES]), (str(cause), "bold"))
+    told = {condition: [a for a in cause.accesses if condition in a.requires] for condition in cause.conditions}
+    for condition, accesses in told.items():
+        margin = "  "
+        if len(told) > 1:
+            yield Text(f"  {condition}:")
+            margin = "    "
+        yield from _places(accesses, margin)
+    details = _labelled()
+    if witnesses:
+        witness = cause.witness
+        details.add_row(Text("  = witness:", style="blue"), Text(str(witness) if witness else "none was found"))
+    details.add_row(Text("  = fix:", style="blue"), Text(cause.fix))
+    yield details
+
+
+def _places(accesses: Sequence[Access], margin: str) -> Iterator[Text]:
+    """A line for each distinct access: rule, place, what is accessed, and the source as far as there is room."""
+    lines = []
+    for access, count in places_of(accesses):
+        times = f" ×{count}" if count > 1 else ""
+        lines.append((access, _place(access), f"{access.effect} {short_aval(access)}{times}"))
+    wide = max(len(place) for _, place, _ in lines), max(len(kind) for _, _, kind in lines)
+    for access, place, kind in lines:
+        line = Text(margin, no_wrap=True, overflow="ellipsis")
+        line.append(access.rule, style="yellow").append(f"  {place:<{wide[0]}}  {kind:<{wide[1]}}")
+        yield line.append(f"  {access.location.text}", style="dim")
+
+
+def _place(access: Access) -> str:
+    """File and line; of a file far away only its name."""
+    file, line = shown_path(access.location.file), access.location.line
+    if not file:
+        return "<unknown>"
+    return f"{file if len(file) <= _NEAR else file.rpartition('/')[2]}:{line}"
+
+
+def _labelled() -> Table:
+    table = Table.grid(padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    return table
 
 
 def _details(access: Access) -> Iterator[tuple[str, str]]:
@@ -133,16 +195,25 @@ def _details(access: Access) -> Iterator[tuple[str, str]]:
         yield "index", _bounds(bounds)
     for condition in access.requires:
         yield "requires", str(condition)
-    if access.witness is not None:
-        shown = access.witness.shown or "any input"
-        path = f" ({access.witness.path})" if access.witness.path else ""
-        yield "witness", f"{shown} makes the index {_tuple(access.witness.index)}{path}"
+    if access.known_witness is not None:
+        yield "witness", str(access.known_witness)
     if access.mode:
         yield "mode", access.mode
     if access.decided_by:
         yield "decided by", access.decided_by
-    if access.fix:
+    if access.loss is not None:
+        yield from _loss(access.loss, access.location)
+    elif access.fix:
         yield "fix", access.fix
+
+
+def _loss(loss: Loss, here: Location) -> Iterator[tuple[str, str]]:
+    if loss.equation and loss.location != here:
+        source = f": {loss.location.text}" if loss.location.text else ""
+        yield "lost at", f"{shown_path(loss.location.file)}:{loss.location.line}{source}"
+    if loss.arguments:
+        yield "depends on", f"{', '.join(loss.arguments)}, with no range promised: give one by redzone.Spec(min=, max=)"
+    yield "settle", f"{loss.settle} before this line, or clip the index"
 
 
 def _bounds(bounds: DimBounds) -> str:
@@ -152,10 +223,6 @@ def _bounds(bounds: DimBounds) -> str:
 
 def _range(low: object, high: object) -> str:
     return str(low) if str(low) == str(high) else f"{low} … {high}"
-
-
-def _tuple(index: tuple[int, ...]) -> str:
-    return str(index[0]) if len(index) == 1 else f"({', '.join(map(str, index))})"
 
 
 def _source(gutter: str, text: str) -> Text:
@@ -172,9 +239,9 @@ def _summary(report: Report) -> Iterator[RenderableType]:
     ignored = sum(access.suppressed for access in report.accesses)
     if ignored:
         tally.append(f" ({ignored} ignored)")
+    if report.lints:
+        tally.append(", ").append(_count(len(report.lints), "warning", "warnings"), style="yellow")
     yield tally if tally else Text("nothing is accessed at computed positions", style="green")
-    for condition in report.requires:
-        yield Text(f"requires {condition}", style="yellow")
     if report.unmodelled:
         names = ", ".join(f"{name} ×{count}" for name, count in report.unmodelled.items())
         yield Text(f"not modelled, taken as any value [RZ901]: {names}")

@@ -1,0 +1,75 @@
+"""Values as Python source, short enough to read and ready to paste."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import numpy as np
+
+#: An array of at most this many elements is written out.
+WRITTEN = 32
+#: How many elements that differ from all the others are told one by one.
+APART = 3
+
+
+def pasted(value: Any) -> str:
+    """A value as Python source where that is short, else its type."""
+    if not isinstance(value, np.ndarray):
+        return _key(value)
+    dtype = value.dtype.name
+    if value.ndim == 0:
+        return repr(bool(value)) if dtype == "bool" else f"jnp.{dtype}({_number(value.item())})"
+    if value.size == 0:
+        return f"jnp.zeros({value.shape}, '{dtype}')"
+    first = value.flat[0]
+    if _same(value, first).all():
+        return f"jnp.full({value.shape}, {_number(first.item())}, '{dtype}')"
+    if value.size <= WRITTEN:
+        return f"jnp.array({_nested(value.tolist())}, '{dtype}')"
+    return _few(value) or _growing(value) or f"<{dtype}{list(value.shape)}>"
+
+
+def _key(value: Any) -> str:
+    dtype = getattr(value, "dtype", None)
+    if dtype is not None and jax.numpy.issubdtype(dtype, jax.dtypes.prng_key):
+        key = "jax.random.key(0)"
+        return f"jnp.broadcast_to({key}, {value.shape})" if value.shape else key
+    return repr(value)
+
+
+def _same(value: np.ndarray, number: Any) -> np.ndarray:
+    return np.asarray((value == number) | ((value != value) & bool(number != number)))
+
+
+def _number(number: Any) -> str:
+    if isinstance(number, float) and not math.isfinite(number):
+        return "jnp.nan" if math.isnan(number) else ("jnp.inf" if number > 0 else "-jnp.inf")
+    return repr(number)
+
+
+def _nested(values: Any) -> str:
+    return f"[{', '.join(map(_nested, values))}]" if isinstance(values, list) else _number(values)
+
+
+def _few(value: np.ndarray) -> str:
+    """An array that holds one number nearly everywhere."""
+    # Where so few differ, two of the first four and the last agree.
+    for number in (value.flat[0], value.flat[-1], value.flat[1]):
+        places = np.argwhere(~_same(value, number))
+        if len(places) <= APART:
+            sets = ""
+            for place in places:
+                at = ", ".join(map(str, place))
+                sets += f".at[{at}].set({_number(value[tuple(place)].item())})"
+            return f"jnp.full({value.shape}, {_number(number.item())}, '{value.dtype.name}'){sets}"
+    return ""
+
+
+def _growing(value: np.ndarray) -> str:
+    """0, 1, 2 and so on."""
+    if not (value.ravel() == np.arange(value.size).astype(value.dtype)).all():
+        return ""
+    shape = f".reshape({value.shape})" if value.ndim > 1 else ""
+    return f"jnp.arange({value.size}).astype('{value.dtype.name}'){shape}"
