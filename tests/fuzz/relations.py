@@ -294,9 +294,13 @@ def related_in_calls(scope: Scope) -> list[Any]:
 
         if looped:
             held = condition(inner, [a, b])
-            return _long(lax.while_loop(lambda c: held & (c[0] < 2), lambda c: (c[0] + 1, c[1] + reads()), (0, 0.0))[1])
+            return _long(
+                lax.while_loop(lambda c: held & (c[0] < 2), lambda c: (c[0] + 1, c[1] + reads()), (0, jnp.float32(0)))[
+                    1
+                ]
+            )
         if inner.chance(0.4):
-            return _long(lax.cond(condition(inner, [a, b]), reads, lambda: 0.0))
+            return _long(lax.cond(condition(inner, [a, b]), reads, lambda: jnp.float32(0)))
         return _long(reads())
 
     a, b = names[:2]

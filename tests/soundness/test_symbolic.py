@@ -45,6 +45,14 @@ PROGRAMS = {
         lambda x, i: jnp.outer(x, x).reshape(-1)[(x.shape[0] - 1) * x.shape[0] + jnp.arange(x.shape[0])],
         True,
     ),
+    "doubled without a wrap": (
+        lambda x, i: lax.cond((i >= 0) & (i < 99) & (i + i < x.shape[0]), lambda: x[i + i], lambda: 0.0),
+        True,
+    ),
+    "doubled with a wrap": (
+        lambda x, i: lax.cond((i >= 0) & (i + i < x.shape[0]), lambda: x[i + i], lambda: 0.0),
+        False,
+    ),
     "fourth": (lambda x, i: x[3], False),
 }
 
@@ -87,3 +95,15 @@ def test_most_of_them_are_proved():
             specs = (jax.ShapeDtypeStruct((n,), np.float32), jax.ShapeDtypeStruct((), np.int32))
             proved += all(str(a.verdict) == "safe" for a in redzone.check(function, *specs).accesses)
     assert proved >= 14
+
+
+def test_conditions_on_arrays_of_symbolic_sizes():
+    """They are proved, not tried without each of their sides: there is no array to try."""
+    (n,) = export.symbolic_shape("n", constraints=("n >= 4",))
+
+    def positions(x, v, i):
+        return lax.dynamic_slice(x, (v[i],), (1,)), lax.dynamic_slice(x, (v[2],), (1,))
+
+    table, index = redzone.Spec((10,), "float32"), redzone.Spec((), "int32", min=0, max=3)
+    report = redzone.check(positions, table, redzone.Spec((n,), "int32"), index)
+    assert [str(c) for c in report.requires] == ["-10 ≤ v ≤ 9"], str(report)

@@ -322,6 +322,9 @@ class Deciding:
             type(b) not in (int, np.ndarray) for n in needs.values() for b in (n.lo, n.hi)
         ):
             return needs
+        if any(type(n) is not int for source in inputs for n in getattr(source.aval, "shape", ())):
+            # A symbolic size has no array to try.
+            return needs
         replay = Replay(self.traced.jaxpr, [known[key] for key in sites], self.sides)
         for leaf in list(needs):
             for above in (True, False):

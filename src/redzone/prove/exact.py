@@ -320,7 +320,7 @@ class Exact:
         for n, p in zip(shape, atom.place, strict=True):
             lo, hi = p.bounds({})
             # A position can be written as one outside the array, for elements that are only read where it is not.
-            whole = (lo <= 0 and hi >= n - 1) or len(p.terms) > 1 or lo < 0
+            whole = type(n) is not int or (lo <= 0 and hi >= n - 1) or len(p.terms) > 1 or lo < 0
             parts.append(":" if whole else _span(p, lo, hi))
         return f"[{', '.join(parts)}]" if any(p != ":" for p in parts) else ""
 
@@ -352,6 +352,8 @@ class Exact:
             if atom.leaf < 0:
                 continue
             source, fact = self.inputs[atom.leaf], self.facts[atom.leaf]
+            if any(type(n) is not int for n in source.aval.shape):
+                return {}
             if atom.leaf not in chosen:
                 calm = np.clip(0, fact.lo, fact.hi)
                 chosen[atom.leaf] = np.array(np.broadcast_to(calm, source.aval.shape)).astype(source.aval.dtype)
