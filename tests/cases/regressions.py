@@ -8,7 +8,7 @@ import numpy as np
 from jax import lax
 
 import redzone
-from tests.cases import case, f32, flag, i8, i32, u8
+from tests.cases import case, f32, flag, i8, i16, i32, u8
 
 CLIP, FILL = lax.GatherScatterMode.CLIP, lax.GatherScatterMode.FILL_OR_DROP
 
@@ -180,3 +180,9 @@ def a_branch_taken_by_wrapping(x, k, lucky):
         return carry, lax.cond(k * 2**20 > 5, inner, lambda: 0.0)
 
     return lax.scan(body, 0, jnp.arange(12))
+
+
+@case(f32(9), i16(), i16())
+def one_number_beside_many(x, i, j):
+    row = jnp.concatenate([jnp.stack([i, j]), lax.add(jnp.arange(4).astype(np.int16), j)])
+    return x[row.reshape(2, 3).T.reshape(6)[3]]  #: unsafe

@@ -42,6 +42,7 @@ class _Fixed:
     function: object
     arguments: tuple
     seed: int = 0
+    related: bool = False
 
     def trace(self):
         return jax.make_jaxpr(self.function)(*(a.struct() for a in self.arguments))

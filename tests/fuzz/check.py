@@ -61,6 +61,7 @@ def examine(program: Program, runs: int = RUNS, contracts: int = 1) -> Outcome:
         raise Discarded(str(error)) from error
     outcome = Outcome(None, collections.Counter(), program, closed)
     interpreter = Interpreter(closed)
+    runs = max(runs, RELATED_RUNS) if getattr(program, "related", False) else runs
     for k in range(contracts):
         outcome.program = program if k == 0 else recontract(program, k)
         examine_traced(interpreter, outcome, runs)
@@ -94,7 +95,6 @@ def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Any, o
     for access in report.accesses:
         outcome.counts[str(access.verdict)] += 1
     rng = random.Random(f"inputs:{program.seed}")
-    runs = max(runs, RELATED_RUNS) if getattr(program, "related", False) else runs
     for _ in range(runs):
         args = [sample(rng, a) for a in program.arguments]
         outcome.arguments = args
@@ -121,7 +121,7 @@ def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Any, o
 
 
 def _run(interpreter: Interpreter, args: Sequence[Any], watch: Watch, counts: Any) -> Watch | None:
-    if interpreter.breaks_a_promise(args):
+    if interpreter.breaks_a_promise(args) is not False:
         counts["broken promises"] += 1
         return None
     try:
@@ -139,6 +139,8 @@ def _run(interpreter: Interpreter, args: Sequence[Any], watch: Watch, counts: An
 
 def _masked(interpreter: Interpreter, access: Any, args: Sequence[Any], counts: Any) -> None:
     """Whatever was read outside, the outputs must be the same."""
+    if access.effect != "read":
+        return
     try:
         first, second = (interpreter.run(args, Tamper(id(access.eqn), garbage)) for garbage in (1, 77))
     except (TooLong, CannotRun):

@@ -135,8 +135,8 @@ class Interpreter:
         with np.errstate(all="ignore"):
             return self._jaxpr(self.closed, values)
 
-    def breaks_a_promise(self, args: Sequence[Any]) -> bool:
-        """Whether nothing is claimed about a run on these inputs."""
+    def breaks_a_promise(self, args: Sequence[Any]) -> bool | None:
+        """Whether nothing is claimed about a run on these inputs; None where it does not end in time to tell."""
         if self._assumes is None:
             self._assumes = _has_assumptions(self.closed)
         try:
@@ -145,7 +145,7 @@ class Interpreter:
         except BrokenPromise:
             return True
         except (TooLong, CannotRun):
-            pass
+            return None
         return False
 
     def _jaxpr(self, jaxpr: Any, args: Sequence[Any]) -> list[Any]:

@@ -44,11 +44,17 @@ def ref_windows(primitive: str, params: Params, invals: list[Any]) -> Windows | 
         if hasattr(index, "start"):
             window_dims.append(d)
             sizes[d] = (index.size - 1) * index.stride + 1 if index.size else 0
-            starts[..., d] = np.asarray(index.start).astype(np.int64)
+            starts[..., d] = _as_written(index.start)
         else:
             indexed.append(d)
-            starts[..., d] = np.asarray(index).astype(np.int64)
+            starts[..., d] = _as_written(index)
     return Windows(starts, tuple(sizes), shape, tuple(indexed), tuple(window_dims))
+
+
+def _as_written(index: Any) -> Any:
+    """The number that reaches the ref, which is what an access is judged by: not what JAX narrows it to afterwards."""
+    value = np.asarray(index)
+    return np.minimum(value, value.dtype.type(2**63 - 1)).astype(np.int64) if value.dtype == np.uint64 else value
 
 
 def _places(primitive: str, params: Params, invals: list[Any]) -> Any:

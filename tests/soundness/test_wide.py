@@ -8,8 +8,13 @@ import numpy as np
 import pytest
 from jax import lax
 
+from redzone.api import check_traced
 from redzone.domains import Fact
 from redzone.engine import analyse
+from tests.fuzz.check import traced
+from tests.fuzz.exact import Interpreter
+from tests.fuzz.generate import Argument
+from tests.fuzz.watch import Watch
 from tests.soundness.against_points import first_failure, is_checkable
 from tests.soundness.catalogue import equations, wide_entries
 
@@ -33,3 +38,18 @@ def test_a_select_of_numbers_beyond_int64():
         found = analyse(closed, [Fact(0, 2**64 - 1), Fact(2, 2, 0)], everything=True).facts
         (chosen,) = found[id(closed.jaxpr.eqns[-1])]
         assert np.min(chosen.lo) >= 0 and np.max(chosen.hi) == 2**64 - 1
+
+
+def test_a_ref_is_judged_by_the_index_that_reaches_it():
+    def bump(x, i):
+        ref = jax.new_ref(x)
+        ref[i] += 1.0
+        return ref[...]
+
+    with jax.enable_x64(True):
+        arguments = (Argument((4,), np.dtype("float32")), Argument((), np.dtype("uint64")))
+        closed = jax.make_jaxpr(bump)(*(a.struct() for a in arguments))
+        report = check_traced(traced(closed, arguments))
+        watch = Watch(None, {id(a.eqn): a for a in report.accesses})
+        Interpreter(closed).run([np.zeros(4, np.float32), np.uint64(2**64 - 1)], watch)
+    assert len(watch.left) == 2

@@ -813,6 +813,18 @@ def _concatenate(self: Elements, context: Context, step: Step, place: Place) -> 
     return pieces
 
 
+def _stack(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
+    axis = step.eqn.params["axis"]
+    inner = (*place[:axis], *place[axis + 1 :])
+    pieces: list[Piece] = []
+    for k, slot in enumerate(step.ins):
+        here = place[axis] - k
+        region = _EVERYWHERE.where(here, -here)
+        if region is not None:
+            pieces += _read(self, context, slot, [(region, inner)])
+    return pieces
+
+
 def _iota(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
     return [(_EVERYWHERE, place[step.eqn.params["dimension"]])]
 
@@ -1002,6 +1014,7 @@ def _table() -> dict[Any, Handler]:
         "slice": _slice,
         "reshape": _reshape,
         "concatenate": _concatenate,
+        "stack": _stack,
         "iota": _iota,
         "dynamic_slice": _dynamic_slice,
         "gather": _gather,

@@ -149,7 +149,7 @@ _NAMES = {
         "all_to_all": "content",
         "pmax": "content",
         "pmin": "content",
-        "stack": "all",
+        "stack": "stack",
         "tile": "content",
         "split": "content",
         "unstack": "content",
@@ -342,7 +342,14 @@ class Walk:
             raise Lost(step)
 
         def ask(position: int, lo: Any, hi: Any) -> None:
-            self.reach(context, step.ins[position], Need(lo, hi), stop, at)
+            wanted = Need(lo, hi)
+            if (np.ndim(lo) or np.ndim(hi)) and len(step.ins) == len(step.eqn.invars) and step.rule is not SAME:
+                # An operand of fewer elements than the result stands beside each of them.
+                shape = step.eqn.invars[position].aval.shape
+                asked = np.broadcast_shapes(np.shape(lo), np.shape(hi))
+                if len(asked) != len(shape) or any(n != 1 and n != m for n, m in zip(asked, shape, strict=True)):
+                    wanted = wanted.uniform()
+            self.reach(context, step.ins[position], wanted, stop, at)
 
         env = context.env
         if step.rule is SAME:
@@ -758,6 +765,20 @@ def _slice(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[i
     return [(0, Need(lo, hi))]
 
 
+def _stack(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    """Each operand is one position along a dimension of its own."""
+    axis, count = step.eqn.params["axis"], len(step.eqn.invars)
+    need = _pieces(need, step.eqn.outvars[0].aval.shape)
+    if np.ndim(need.lo) == 0:
+        return [(position, need) for position in range(count)]
+    parts = []
+    for position in range(count):
+        row = position if need.lo.shape[axis] > 1 else 0
+        lo, hi = np.take(need.lo, row, axis), np.take(need.hi, row, axis)
+        parts.append((position, Need(lo, hi) if np.ndim(lo) else Need(lo.item(), hi.item())))
+    return parts
+
+
 def _concatenate(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
     axis, start, parts = step.eqn.params["dimension"], 0, []
     need = _pieces(need, step.eqn.outvars[0].aval.shape)
@@ -848,6 +869,7 @@ _MOVES = {
     "rev": _rev,
     "slice": _slice,
     "concatenate": _concatenate,
+    "stack": _stack,
     "pad": _pad,
     "content": _content,
     "update": _update,

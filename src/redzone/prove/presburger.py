@@ -17,14 +17,18 @@ def sample(region: Region) -> dict[Atom, int] | bool | None:
     names = [f"x{k}" for k in range(len(atoms))]
     name_of = dict(zip(atoms, names, strict=True))
     space = isl.Space.create_from_names(isl.DEFAULT_CONTEXT, set=names)
+
+    def number(n: int) -> Any:
+        return n if -(2**63) <= n < 2**63 else isl.Val.read_from_str(isl.DEFAULT_CONTEXT, str(n))
+
     found: Any = isl.BasicSet.universe(space)
     for atom, name in name_of.items():
         lo, hi = region.box.get(atom) or (atom.lo, atom.hi)
-        found = found.add_constraint(isl.Constraint.ineq_from_names(space, {1: -lo, name: 1}))
-        found = found.add_constraint(isl.Constraint.ineq_from_names(space, {1: hi, name: -1}))
+        found = found.add_constraint(isl.Constraint.ineq_from_names(space, {1: number(-lo), name: 1}))
+        found = found.add_constraint(isl.Constraint.ineq_from_names(space, {1: number(hi), name: -1}))
     for guard in region.guards:
-        terms: dict[Any, int] = {name_of[a]: k for a, k in guard.terms.items()}
-        found = found.add_constraint(isl.Constraint.ineq_from_names(space, {1: guard.const, **terms}))
+        terms: dict[Any, Any] = {name_of[a]: number(k) for a, k in guard.terms.items()}
+        found = found.add_constraint(isl.Constraint.ineq_from_names(space, {1: number(guard.const), **terms}))
     point = found.sample_point()
     if point.is_void():
         return None
