@@ -60,14 +60,13 @@ def one_slot_for_two_pools_repaired(first, second, slot):
     return a, b
 
 
-# An off-grid sentinel of -1: mode="drop" does not drop it, it wraps. The verdict is what the program says; a lint
-# (tests/prove/test_lints.py) points at the trap.
+# An off-grid sentinel of -1: mode="drop" does not drop it, it wraps.
 # https://github.com/epignatelli/navix/issues/146
 
 
 @case(i32(3, 3), i32(1, 2), i32(1))
 def sentinel_wraps(grid, place, tag):
-    return grid.at[place[:, 0], place[:, 1]].set(tag, mode="drop")  #: declared
+    return grid.at[place[:, 0], place[:, 1]].set(tag, mode="drop")  #: requires
 
 
 @case(i32(3, 3), i32(1, 2), i32(1))

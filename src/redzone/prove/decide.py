@@ -28,6 +28,7 @@ from redzone.prove.pattern import pattern_of
 from redzone.prove.replay import Purse, Replay
 from redzone.prove.sweep import Sweep, relevant
 from redzone.prove.witness import breaking, corners, filled, find_witness, just_outside, witnesses
+from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
 
@@ -64,6 +65,8 @@ class Deciding:
         self.work = {"derive": Work(600 + size // 4), "prove": Work(1200 + size // 2)}
         self.visits = 0
         """How many steps the proofs of conditions took."""
+        self.wraps: set[int] = set()
+        """The writes whose mode drops what lies outside, but whose negative indices wrap."""
         self.for_z3: set[int] = set()
         """The accesses z3 might have settled, were it installed."""
         self.points: dict[int, list[dict[int, Any]]] = {}
@@ -95,7 +98,7 @@ class Deciding:
             common.budget = 0
         for site, seen in open_sites:
             if id(site.eqn) not in proved:
-                proposals[id(site.eqn)] = propose(seen, common)
+                proposals[id(site.eqn)] = propose(seen, common, id(site.eqn) not in self.wraps)
         proved |= self.validated({key: p for key, p in proposals.items() if key not in proved})
         # Where counting from the end and from the start leaves a hole between them, ask for the plain range.
         again = {
@@ -173,6 +176,8 @@ class Deciding:
         found: dict[int, Proposal] = {}
         for site, seen in open_sites:
             key = id(site.eqn)
+            if key in self.wraps:
+                continue
             outcome = exact.decide(site, seen)
             if outcome is None or not outcome.cases:
                 continue
@@ -209,10 +214,12 @@ class Deciding:
             )
             return access
         why = declared_by(site)
-        if why:
+        if why and not (site.effect == "write" and site.mode == "drop" and _may_wrap(seen) and "documented" not in why):
             access = self.access(site, seen, Verdict.DECLARED, "", why)
             access.message = f"may leave the array, and the program says what happens then: {why}"
             return access
+        if why:
+            self.wraps.add(id(site.eqn))
         return self.access(site, seen, Verdict.UNKNOWN, "", "")
 
     def access(self, site: Site, seen: list[Seen], verdict: Verdict, rule: str, decided_by: str) -> Access:
@@ -344,14 +351,15 @@ class Deciding:
     def settle(self, access: Access, site: Site, seen: list[Seen], proposal: Proposal, proved: bool) -> None:
         """unsafe if an input the contract allows really leaves the array, requires if a condition was proved."""
         family = "1" if site.effect == "read" else "2"
+        wraps = id(site.eqn) in self.wraps
         outside = any(_is_outside(site, one.facts) for one in seen)
         blamed = proposal.made or self.breaks_contract(proposal)
-        if (outside or blamed) and id(site.eqn) not in self.cornered:
+        if (outside or blamed) and not wraps and id(site.eqn) not in self.cornered:
             witness = self.searched(site, proposal, blamed or not outside)
             if witness is not None:
                 self.unsafe(access, site, witness)
                 return
-        if id(site.eqn) in self.cornered:
+        if id(site.eqn) in self.cornered and not wraps:
             self.unsafe(access, site, self.cornered[id(site.eqn)])
             return
         conditions = as_conditions(proposal.needs, self.traced.inputs) + proposal.relations if proved else ()
@@ -360,7 +368,14 @@ class Deciding:
             access.requires = conditions
             access._witness = lambda: self.breaking(site, proposal)
             access.message = "stays inside when " + " and ".join(str(c) for c in conditions)
+            if wraps:
+                access.rule = "RZ204"
+                access.message += "; mode='drop' does not drop a negative index, it wraps"
             access.fix = CODES[access.rule].fix
+            return
+        if wraps:
+            access.verdict, access.decided_by = Verdict.DECLARED, "mode='drop'"
+            access.message = "may leave the array, and the program says what happens then: mode='drop'"
             return
         access.rule = f"RZ{family}03"
         access.message, overflow = lost_at(access, seen, proposal.lost)
@@ -417,6 +432,10 @@ class Deciding:
 
 def _restricted(needs: dict[int, Need], leaves: set[int]) -> Any:
     return Proposal({leaf: n for leaf, n in needs.items() if leaf in leaves}, False, None).key()
+
+
+def _may_wrap(seen: list[Seen]) -> bool:
+    return any(wraps_negatives(one.context, slot) for one in seen for slot in one.step.ins)
 
 
 def _is_near(site: Site, one: Seen) -> bool:
