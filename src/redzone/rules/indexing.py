@@ -17,7 +17,7 @@ from redzone.rules.shapes import summarised_along
 from redzone.rules.table import rule, top_of
 
 #: How many elements of an array are kept apart across a write.
-APART = 128
+APART = 64
 
 
 def _range_along(fact: Fact, axis: int, lo: int, hi: int) -> Fact:
