@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from redzone.frontend.compat import open_jaxpr
+from redzone.frontend.compat import inner_jaxprs, open_jaxpr
 
 #: An implementation longer than this is not looked into.
 LONGEST = 400
@@ -96,6 +96,12 @@ def _trace(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     ]
     if len(jaxpr.outvars) != len(eqn.outvars) or not all(same) or len(jaxpr.eqns) > LONGEST:
         return None
-    if any(e.primitive is primitive for e in jaxpr.eqns):
-        return None
-    return jaxpr, consts
+    return None if _uses(jaxpr, primitive) else (jaxpr, consts)
+
+
+def _uses(jaxpr: Any, primitive: Any) -> bool:
+    """Whether a primitive's implementation is, somewhere inside, the primitive again."""
+    return any(
+        e.primitive is primitive or any(_uses(open_jaxpr(inner)[0], primitive) for inner in inner_jaxprs(e.params))
+        for e in jaxpr.eqns
+    )

@@ -27,6 +27,8 @@ from redzone.rules.table import SAME
 #: How many pieces one value may have, and how many equations one question may look at.
 PIECES = 40
 LOOKS = 160
+#: How many equations deep one question goes.
+DEPTH = 60
 #: How many pieces an integer may have where only a proof is asked for, and its bounds often do.
 FEWER = 24
 #: How many pieces a condition may have for the cases it chooses between to be told apart.
@@ -99,6 +101,7 @@ class Elements:
         self.limit = LOOKS
         """How many equations one question may look at."""
         self.looks = 0
+        self.depth = 0
 
     # Atoms
 
@@ -179,10 +182,11 @@ class Elements:
             return found
         self.kept.append(context.env)
         self.looks -= 1
+        self.depth += 1
         self.work.pieces += 4
         outer, self.spilled = self.spilled, []
         try:
-            if self.looks < 0 or self.work.done:
+            if self.looks < 0 or self.work.done or self.depth > DEPTH:
                 raise NotAffine
             found = self.made(context, slot, place, fact)
             most = PIECES if self.spills or (type(fact.hi) is int and fact.hi <= 1) else FEWER
@@ -195,6 +199,7 @@ class Elements:
             found = self.opaque(context, slot, place)
         finally:
             self.spilled = outer
+            self.depth -= 1
         self.known[key] = found
         return found
 
