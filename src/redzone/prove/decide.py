@@ -296,11 +296,15 @@ class Deciding:
         left = {id(site.eqn): seen for site, seen in open_sites if id(site.eqn) not in proved}
         if not left or self.traced.inputs == ():
             return set()
-        joint = Sweep(common).over([one for seen in left.values() for one in seen])
-        facts = narrowed(self.facts, joint) if joint else None
+        sweep = Sweep(common)
+        joint = sweep.over([one for seen in left.values() for one in seen])
+        # A need that got lost may not matter, but in a large program trying takes long.
+        large = self.analysis.inventory.equations > LARGE
+        hopeful = [key for key in left if not (large and key in sweep.lost)]
+        facts = narrowed(self.facts, joint) if joint and hopeful else None
         if facts is None:
             return set()
-        found, seen = self.proves(facts, list(left))
+        found, seen = self.proves(facts, hopeful)
         found |= self.proved_exactly(facts, {k: v for k, v in seen.items() if k not in found})
         for key in found:
             mine = relevant(left[key], list(joint))

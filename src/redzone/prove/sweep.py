@@ -37,6 +37,11 @@ class Sweep(Walk):
         self.asked: dict[int, dict[int, Need]] = {}
         self.contexts: dict[int, Context] = {}
         self.pushes = PUSHES
+        self.askers: dict[tuple[int, int], set[int]] = {}
+        """By environment and slot: the accesses, by identity of their equations, that something is asked for."""
+        self.mine: set[int] = set()
+        self.lost: set[int] = set()
+        """The accesses for which something was asked that could not be pushed on."""
         self.visited: Counter[int] = Counter()
 
     def rerun_(self, context: Context, step: Step, k: int) -> Context | None:
@@ -50,6 +55,7 @@ class Sweep(Walk):
         """Proposed needs of the inputs, by leaf, for every access not inside already."""
         for one in seen:
             if not one.inside:
+                self.mine = {id(one.step.eqn)}
                 for slot, need in needs_of(one):
                     self.reach(one.context, slot, need, None, -1)
         while self.contexts and self.pushes > 0:
@@ -75,6 +81,8 @@ class Sweep(Walk):
             self.contexts[key] = context
         old = asked.get(slot)
         asked[slot] = unmet if old is None else old.both(unmet)
+        askers = self.askers.get((key, slot))
+        self.askers[key, slot] = self.mine if askers is None else askers | self.mine
 
     def back(self, context: Context) -> None:
         asked = self.asked[id(context.env)]
@@ -85,21 +93,24 @@ class Sweep(Walk):
         for _, slot in context.program.inputs:
             if slot in asked:
                 need = asked.pop(slot)
+                self.mine = self.askers[id(context.env), slot]
                 self.guarded(lambda slot=slot, need=need: self.enter(context, slot, need))
 
     def push(self, context: Context, step: Step, slot: int, need: Need) -> None:
         self.pushes -= 1
+        self.mine = self.askers[id(context.env), slot]
         fact = context.env[slot]
         if self.pushes < 0 or (fact.step == 0 and not fact.kept):
+            self.lost |= self.mine
             return
         self.guarded(lambda: self.through(context, step, slot, need, None, -1))
 
     def guarded(self, action: Any) -> None:
-        """A need that cannot be pushed on is dropped: the forward proof will tell whether it mattered."""
+        """A need that cannot be pushed on is dropped, and the accesses it was for are noted."""
         try:
             action()
         except Lost:
-            pass
+            self.lost |= self.mine
         except Exception as error:
             if not is_inconclusive(error) and not isinstance(error, TypeError | OverflowError | ValueError):
                 raise
