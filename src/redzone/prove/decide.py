@@ -296,10 +296,10 @@ class Deciding:
         left = {id(site.eqn): seen for site, seen in open_sites if id(site.eqn) not in proved}
         if not left or self.traced.inputs == ():
             return set()
-        sweep = Sweep(common)
-        joint = sweep.over([one for seen in left.values() for one in seen])
         # A need that got lost may not matter, but in a large program trying takes long.
         large = self.analysis.inventory.equations > LARGE
+        sweep = Sweep(common, gives_up=large)
+        joint = sweep.over([one for seen in left.values() for one in seen])
         hopeful = [key for key in left if not (large and key in sweep.lost)]
         facts = narrowed(self.facts, joint) if joint and hopeful else None
         if facts is None:

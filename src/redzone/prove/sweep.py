@@ -31,8 +31,10 @@ PUSHES = 3000
 class Sweep(Walk):
     """Needs of many slots, pushed back step by step."""
 
-    def __init__(self, common: Common) -> None:
+    def __init__(self, common: Common, gives_up: bool = False) -> None:
         super().__init__(self.rerun_, True, common)
+        self.gives_up = gives_up
+        """Whether nothing more is asked for accesses that got lost."""
         self.common = common
         self.asked: dict[int, dict[int, Need]] = {}
         self.contexts: dict[int, Context] = {}
@@ -100,6 +102,8 @@ class Sweep(Walk):
         self.pushes -= 1
         self.mine = self.askers[id(context.env), slot]
         fact = context.env[slot]
+        if self.gives_up and self.mine <= self.lost:
+            return
         if self.pushes < 0 or (fact.step == 0 and not fact.kept):
             self.lost |= self.mine
             return
