@@ -282,7 +282,8 @@ class _Build:
     def __init__(self, slicer: Slicer, jaxpr: Any, consts: tuple[Any, ...]) -> None:
         self.slicer = slicer
         self.program = Program(jaxpr)
-        self.root = Frame(None, {}, dict(zip(jaxpr.constvars, consts, strict=True)))
+        # A kernel's jaxpr can be open: its constants are given when it runs, and may be anything.
+        self.root = Frame(None, {}, dict(zip(jaxpr.constvars, consts, strict=False)))
         self.steps: list[Step] = []
         self.literals: dict[Any, int] = {}
         self.tops: dict[Any, int] = {}
@@ -297,6 +298,9 @@ class _Build:
         program.steps = self.steps
         slots = frame.slots
         program.inputs = [(i, slots[v]) for i, v in enumerate(jaxpr.invars) if v in slots]
+        for v in jaxpr.constvars:
+            if v in slots and v not in frame.consts:
+                program.template[slots[v]] = top(getattr(v.aval, "dtype", None))
         for step in self.steps:
             for out in step.outs:
                 if out >= 0:
