@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import summed
-from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Program, Step
+from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
 from redzone.engine.tabulate import SPREAD, tabulated
 from redzone.frontend.compat import primitives
@@ -183,9 +183,7 @@ class Runner:
         behind = set(changed)
         for step in program.steps:
             kind = step.kind
-            reads: Sequence[int] = step.ins
-            if kind in (SCAN, WHILE):
-                reads = (*reads, *step.extra.inits, *step.extra.also)
+            reads = step.ins if kind == SIMPLE else step.reads()
             is_behind = not behind.isdisjoint(reads)
             if is_behind:
                 behind.update(step.outs)

@@ -37,8 +37,12 @@ class Step:
         """Whether its result hangs on more than its operands."""
 
     def reads(self) -> tuple[int, ...]:
-        """The slots that its results are made from."""
-        return (*self.ins, *self.extra.inits) if self.kind in (SCAN, WHILE) else self.ins
+        """The slots it looks at: its operands, a loop's first values, what is added to an index before it is judged."""
+        if self.kind in (SCAN, WHILE):
+            return (*self.ins, *self.extra.inits, *self.extra.also)
+        if self.kind == OBSERVE and self.extra is not None:
+            return (*self.ins, *(slot for slot in self.extra if slot >= 0))
+        return self.ins
 
 
 class Assumption(NamedTuple):
@@ -163,11 +167,8 @@ class Program:
             ]
             for step in self.steps:
                 mask = 0
-                for source in step.ins:
+                for source in step.reads():
                     mask |= masks[source]
-                if step.kind in (SCAN, WHILE):
-                    for source in step.extra.inits:
-                        mask |= masks[source]
                 for out in step.outs:
                     if out >= 0:
                         masks[out] |= mask

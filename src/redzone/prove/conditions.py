@@ -13,7 +13,7 @@ from redzone.domains import Fact, dtype_info, meet, settle, summarised
 from redzone.domains.symbolic import at_most, is_inconclusive
 from redzone.engine import Analysis, Seen, run_forward
 from redzone.engine.forward import Context, Runner
-from redzone.engine.program import COND, OBSERVE, SCAN, WHILE, Program, Step
+from redzone.engine.program import COND, OBSERVE, Program, Step
 from redzone.frontend.trace import Input
 from redzone.prove.needs import FAR, Lost, Need, Shared, Walk, hashable, is_far
 from redzone.report.model import Condition
@@ -42,20 +42,21 @@ class Common(Shared):
         super().__init__()
         self.reruns: dict[tuple[int, int, int], Context | None] = {}
 
+    def rerun(self, context: Context, step: Step, k: int) -> Context | None:
+        """The run of a branch or call, made again once for whoever looks inside."""
+        key = (id(context.env), id(step), k)
+        if key not in self.reruns:
+            self.runs.append(context.env)
+            self.reruns[key] = rerun_of(context, step, k)
+        return self.reruns[key]
+
 
 def propose(seen: Sequence[Seen], common: Common, wrapping: bool = True) -> Proposal:
     """Walk back from every way an access was reached that is not inside already."""
 
-    def rerun(context: Context, step: Step, k: int) -> Context | None:
-        key = (id(context.env), id(step), k)
-        if key not in common.reruns:
-            common.runs.append(context.env)
-            common.reruns[key] = rerun_of(context, step, k)
-        return common.reruns[key]
-
     if common.budget <= 0:
         return Proposal({}, False, Lost(None, "too many equations between the inputs and the index"))
-    walk = Walk(rerun, wrapping, common)
+    walk = Walk(common.rerun, wrapping, common)
     lost: Lost | None = None
     for one in seen:
         if one.inside:
@@ -172,11 +173,7 @@ def restricted(program: Program, sites: set[int]) -> Program:
             needed = any(out in wanted for out in step.outs) or any(holds(b) for b in step.bodies)
         if needed:
             kept.append(step)
-            wanted.update(step.ins)
-            if step.kind in (SCAN, WHILE):
-                wanted.update(step.extra.inits)
-            elif step.kind == OBSERVE and step.extra is not None:
-                wanted.update(s for s in step.extra if s >= 0)
+            wanted.update(step.reads())
     part = Program(program.jaxpr)
     part.steps = kept[::-1]
     part._masks, part._deps = program.behind(), program.depends()

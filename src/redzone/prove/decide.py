@@ -89,7 +89,7 @@ class Deciding:
         started = time.perf_counter()
         self.masked(result, open_sites)
         self.exactly(result, open_sites)
-        proposals = self.derived(result, open_sites, FEW)
+        proposals = self.derived(open_sites)
         proved = {*proposals}
         common = Common()
         if self.analysis.inventory.equations > LARGE and len(open_sites) - len(proved) > MANY:
@@ -161,18 +161,16 @@ class Deciding:
                 self.for_z3.add(id(site.eqn))
             if outcome is not None and not outcome.cases:
                 access = result[id(site.eqn)]
-                access.verdict, access.decided_by, access.fix = Verdict.SAFE, outcome.by, ""
+                access.verdict, access.decided_by = Verdict.SAFE, outcome.by
                 proved.add(id(site.eqn))
         if proved:
             open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in proved]
         self.timings["exact"] += time.perf_counter() - started
 
-    def derived(
-        self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]], looks: int
-    ) -> dict[int, Proposal]:
+    def derived(self, open_sites: list[tuple[Site, list[Seen]]]) -> dict[int, Proposal]:
         """What the inputs must keep, of accesses whose regions of violation themselves say it."""
         started = time.perf_counter()
-        exact = Exact(self.traced.inputs, self.facts, self.work["derive"], looks=looks)
+        exact = Exact(self.traced.inputs, self.facts, self.work["derive"], looks=FEW)
         found: dict[int, Proposal] = {}
         for site, seen in open_sites:
             key = id(site.eqn)

@@ -22,7 +22,7 @@ from redzone.engine.forward import Context
 from redzone.engine.program import Step
 from redzone.frontend.trace import Input
 from redzone.prove import solver
-from redzone.prove.conditions import rerun_of
+from redzone.prove.conditions import Common
 from redzone.prove.elements import LOOKS, Elements, NotAffine, Work
 from redzone.prove.needs import APART, FAR, Need
 from redzone.report.model import Condition
@@ -74,18 +74,11 @@ class Exact:
     ) -> None:
         self.inputs = inputs
         self.facts = facts
-        self.reruns: dict[Any, tuple[Context, Context | None]] = {}
-        self.elements = Elements(inputs, self.rerun, work, spills)
+        self.elements = Elements(inputs, Common().rerun, work, spills)
         self.elements.limit = looks
         self.ways: dict[int, tuple[Context, list[Context]]] = {}
         self.asked = 0
         self.asked_z3 = 0
-
-    def rerun(self, context: Context, step: Step, k: int) -> Context | None:
-        key = (id(context.env), id(step), k)
-        if key not in self.reruns:
-            self.reruns[key] = (context, rerun_of(context, step, k))
-        return self.reruns[key][1]
 
     def decide(self, site: Site, seen: Sequence[Seen]) -> Outcome | None:
         """The violations of an access; None where it cannot be said."""
@@ -331,12 +324,10 @@ class Exact:
             if lo > hi:
                 return None
             need = Need(lo, hi) if not where else self.part(leaf, where, lo, hi)
-            if need is None:
-                return None
             found[leaf] = found[leaf].both(need) if leaf in found else need
         return None if any(n.empty() for n in found.values()) else found
 
-    def part(self, leaf: int, where: str, lo: int, hi: int) -> Need | None:
+    def part(self, leaf: int, where: str, lo: int, hi: int) -> Need:
         shape = self.inputs[leaf].aval.shape
         if any(type(n) is not int for n in shape) or int(np.prod(shape)) > APART:
             return Need(lo, hi)

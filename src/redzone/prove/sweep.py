@@ -19,7 +19,7 @@ from redzone.engine import Seen
 from redzone.engine.forward import Context
 from redzone.engine.program import SIGNATURE, Step
 from redzone.engine.refine import ALL
-from redzone.prove.conditions import Common, needs_of, rerun_of
+from redzone.prove.conditions import Common, needs_of
 from redzone.prove.needs import FAR, Lost, Need, Walk
 
 #: How often the carries of a loop are asked to keep what the body asks of them.
@@ -32,10 +32,9 @@ class Sweep(Walk):
     """Needs of many slots, pushed back step by step."""
 
     def __init__(self, common: Common, gives_up: bool = False) -> None:
-        super().__init__(self.rerun_, True, common)
+        super().__init__(common.rerun, True, common)
         self.gives_up = gives_up
         """Whether nothing more is asked for accesses that got lost."""
-        self.common = common
         self.asked: dict[int, dict[int, Need]] = {}
         self.contexts: dict[int, Context] = {}
         self.pushes = PUSHES
@@ -45,13 +44,6 @@ class Sweep(Walk):
         self.lost: set[int] = set()
         """The accesses for which something was asked that could not be pushed on."""
         self.visited: Counter[int] = Counter()
-
-    def rerun_(self, context: Context, step: Step, k: int) -> Context | None:
-        key = (id(context.env), id(step), k)
-        if key not in self.common.reruns:
-            self.common.runs.append(context.env)
-            self.common.reruns[key] = rerun_of(context, step, k)
-        return self.common.reruns[key]
 
     def over(self, seen: Sequence[Seen]) -> dict[int, Need]:
         """Proposed needs of the inputs, by leaf, for every access not inside already."""
@@ -152,7 +144,7 @@ def _unmet(need: Need, fact: Fact) -> Need | None:
 def relevant(seen: Sequence[Seen], leaves: Sequence[int]) -> set[int]:
     """Which of these inputs can matter to an access: no other does."""
     found: set[int] = set()
-    waiting: list[tuple[Context, tuple[int, ...]]] = [(one.context, one.step.ins) for one in seen]
+    waiting: list[tuple[Context, tuple[int, ...]]] = [(one.context, one.step.reads()) for one in seen]
     known: set[tuple[int, tuple[int, ...]]] = set()
     for context, slots in waiting:
         if (id(context), slots) in known:
@@ -171,6 +163,6 @@ def relevant(seen: Sequence[Seen], leaves: Sequence[int]) -> set[int]:
         else:
             assert context.step is not None
             # A run can stand for further calls with equal facts: what matters to those matters too.
-            waiting.append((context.parent, context.step.ins))
-            waiting += [(parent, step.ins) for parent, step in context.others]
+            waiting.append((context.parent, context.step.reads()))
+            waiting += [(parent, step.reads()) for parent, step in context.others]
     return found
