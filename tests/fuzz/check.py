@@ -61,7 +61,7 @@ def examine(program: Program, runs: int = RUNS, contracts: int = 1) -> Outcome:
         raise Discarded(str(error)) from error
     outcome = Outcome(None, collections.Counter(), program, closed)
     interpreter = Interpreter(closed)
-    runs = max(runs, RELATED_RUNS) if getattr(program, "related", False) else runs
+    runs = max(runs, RELATED_RUNS) if program.related else runs
     for k in range(contracts):
         outcome.program = program if k == 0 else recontract(program, k)
         examine_traced(interpreter, outcome, runs)
