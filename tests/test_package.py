@@ -81,7 +81,8 @@ LAYERS = (
     ("engine",),
     ("prove",),
     ("api",),
-    ("cli", "__init__", "__main__"),
+    ("runtime",),
+    ("cli", "commands", "pytest_plugin", "__init__", "__main__"),
 )
 LAYER = {name: height for height, names in enumerate(LAYERS) for name in names}
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from redzone.report.model import Report as Report
     from redzone.report.model import Verdict as Verdict
     from redzone.report.model import Witness as Witness
+    from redzone.runtime.errors import OutOfBounds as OutOfBounds
+    from redzone.runtime.mode import Mode as Mode
 
 __version__ = "0.1.0"
 
@@ -41,6 +43,8 @@ _HOME = {
     "Report": "redzone.report.model",
     "Verdict": "redzone.report.model",
     "Witness": "redzone.report.model",
+    "Mode": "redzone.runtime.mode",
+    "OutOfBounds": "redzone.runtime.errors",
 }
 
 __all__ = [
@@ -48,6 +52,8 @@ __all__ = [
     "CannotCheck",
     "Condition",
     "Location",
+    "Mode",
+    "OutOfBounds",
     "Pattern",
     "Range",
     "Report",

@@ -1,0 +1,1 @@
+"""A running program: what is checked of it, when, and what happens then."""
