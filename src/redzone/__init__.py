@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from redzone.report.model import Verdict as Verdict
     from redzone.report.model import Witness as Witness
     from redzone.runtime.errors import OutOfBounds as OutOfBounds
+    from redzone.runtime.jit import jit as jit
+    from redzone.runtime.pending import wait as wait
+    from redzone.runtime.errors import OutOfBounds as OutOfBounds
     from redzone.runtime.mode import Mode as Mode
 
 __version__ = "0.1.0"
@@ -36,9 +39,12 @@ _HOME = {
     "CannotCheck": "redzone.frontend.trace",
     "Range": "redzone.frontend.contract",
     "Spec": "redzone.frontend.trace",
+    "jit": "redzone.runtime.jit",
+    "wait": "redzone.runtime.pending",
     "Access": "redzone.report.model",
     "Condition": "redzone.report.model",
     "Location": "redzone.report.model",
+    "OutOfBounds": "redzone.runtime.errors",
     "Pattern": "redzone.report.model",
     "Report": "redzone.report.model",
     "Verdict": "redzone.report.model",
@@ -52,6 +58,7 @@ __all__ = [
     "CannotCheck",
     "Condition",
     "Location",
+    "OutOfBounds",
     "Mode",
     "OutOfBounds",
     "Pattern",
@@ -64,6 +71,8 @@ __all__ = [
     "assume",
     "check",
     "example",
+    "jit",
+    "wait",
 ]
 
 

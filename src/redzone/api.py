@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import gc
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -29,20 +30,29 @@ def check(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Report:
     `dims=("n >= 8",)` constrains the dimensions that Specs name (it goes to the function if that has a parameter of
     this name). Raises `CannotCheck` where JAX cannot trace the function.
     """
-    _first_use()
+    first_use()
     dims = () if takes_dims(fn) else kwargs.pop("dims", ())
     return check_traced(trace(fn, args, kwargs, dims=(dims,) if isinstance(dims, str) else dims))
 
 
 @functools.cache
-def _first_use() -> None:
+def first_use() -> None:
     """Look once at what this JAX is like, so that no check's own time holds it."""
     compat.self_test()
     idioms.references()
 
 
+#: What a check remembers for the next one is shared by all threads.
+_one_at_a_time = threading.RLock()
+
+
 def check_traced(traced: Traced) -> Report:
     """The verdicts of an already traced function."""
+    with _one_at_a_time:
+        return _undisturbed(traced)
+
+
+def _undisturbed(traced: Traced) -> Report:
     collecting = gc.isenabled()
     # A check makes many small objects and no cycles; a collection would walk the whole jaxpr each time.
     gc.disable()
@@ -101,5 +111,6 @@ def _check_traced(traced: Traced) -> Report:
         equations=analysis.inventory.equations,
         notes=_notes(analysis),
         origins=tuple(source.origin for source in traced.inputs),
+        doubted=tuple(analysis.doubted),
     )
     return dataclasses.replace(report, suppressions=suppress.apply(accesses, traced.function))

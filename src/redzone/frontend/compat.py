@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 from jax._src import core as _core
+from jax._src import sharding_impls as _sharding
 from jax._src import source_info_util as _source_info
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
@@ -22,6 +23,7 @@ Literal: Any = _core.Literal
 Var: Any = _core.Var
 Jaxpr: Any = _core.Jaxpr
 ClosedJaxpr: Any = getattr(_core, "ClosedJaxpr", _core.Jaxpr)
+_UNSPECIFIED: Any = type(_sharding.UNSPECIFIED)
 DropVar: Any = getattr(_core, "DropVar", ())
 
 
@@ -53,6 +55,66 @@ def bind(eqn: Any, values: list[Any]) -> list[Any]:
     params = eqn.primitive.get_bind_params(eqn.params)
     results = eqn.primitive.bind(*values, **params)
     return list(results) if eqn.primitive.multiple_results else [results]
+
+
+def rebind(eqn: Any, values: list[Any]) -> list[Any]:
+    """Put an equation into the program being traced, with its own place in the source and its own settings."""
+    names = _source_info.current_name_stack() + eqn.source_info.name_stack
+    with _source_info.user_context(eqn.source_info.traceback, name_stack=names), eqn.ctx.manager:
+        return bind(eqn, values)
+
+
+def call_with_shardings(eqn: Any, function: Any, state: Any, values: list[Any]) -> Any:
+    """Call `function(state, *values)`, which returns (state, results), under a jit equation's name and shardings."""
+    params = eqn.params
+
+    def constrained(arrays: Any, shardings: Any) -> list[Any]:
+        return [
+            array if isinstance(s, _UNSPECIFIED) else jax.lax.with_sharding_constraint(array, s)
+            for array, s in zip(arrays, shardings, strict=True)
+        ]
+
+    def whole(before: Any, *operands: Any) -> Any:
+        after, results = function(before, *constrained(operands, params["in_shardings"]))
+        return after, constrained(results, params["out_shardings"])
+
+    whole.__name__ = whole.__qualname__ = str(params["name"])
+    names = _source_info.current_name_stack() + eqn.source_info.name_stack
+    with _source_info.user_context(eqn.source_info.traceback, name_stack=names), eqn.ctx.manager:
+        return jax.jit(whole, inline=params["inline"])(state, *values)
+
+
+def sharded(eqn: Any, function: Any, values: list[Any]) -> Any:
+    """Run a function, which returns (scalars, results), as a shard_map equation runs its jaxpr.
+
+    Each of the scalars comes out with one element for each shard. `function(scalars, *operands)` gets what makes a
+    scalar of its own of a constant.
+    """
+    params = eqn.params
+    axes = tuple(params["newly_manual_axes"])
+
+    def whole(*operands: Any) -> Any:
+        scalars, results = function(lambda x: _varying(x, axes), *operands)
+        return [jax.numpy.reshape(x, (1,)) for x in scalars], results
+
+    rows = jax.sharding.PartitionSpec(axes)
+    mapped = jax.shard_map(
+        whole,
+        mesh=params["mesh"],
+        in_specs=tuple(params["in_specs"]),
+        out_specs=([rows, rows], list(params["out_specs"])),
+        axis_names=frozenset(axes),
+        check_vma=params["check_vma"],
+    )
+    with eqn.ctx.manager:
+        return mapped(*values)
+
+
+def _varying(x: Any, axes: tuple[str, ...]) -> Any:
+    """A constant as a value that may differ from shard to shard."""
+    if hasattr(jax.lax, "pcast"):
+        return jax.lax.pcast(x, axes, to="varying")
+    return jax.lax.pvary(x, axes)
 
 
 def user_frames(source_info: Any) -> list[tuple[str, int, str]]:

@@ -136,17 +136,21 @@ def trace(
     *,
     name: str = "",
     dims: Sequence[str] = (),
+    is_input: Callable[[Any], bool] | None = None,
+    make: Callable[[Callable[..., Any], list[Any], str], Any] | None = None,
 ) -> Traced:
     """Trace a function on arrays, ShapeDtypeStructs, Specs, or pytrees of them; anything else is passed as it is.
 
-    `dims` are constraints on the dimensions that Specs name.
+    `dims` are constraints on the dimensions that Specs name. `is_input` says which leaves are inputs of the program,
+    `make` makes a closed jaxpr of a function of just those; both have the usual meaning where they are left out.
     """
     if not callable(fn):
         raise CannotCheck(f"{fn!r} is not a function; pass the function itself, not its result")
     shown = name or getattr(fn, "__qualname__", None) or type(fn).__name__
     names = _argument_names(fn, len(args))
     leaves, tree = jax.tree_util.tree_flatten_with_path((args, kwargs), is_leaf=_is_leaf)
-    dynamic = [i for i, (_, leaf) in enumerate(leaves) if _is_leaf(leaf) or _is_array(leaf)]
+    wanted = is_input or (lambda leaf: _is_leaf(leaf) or _is_array(leaf))
+    dynamic = [i for i, (_, leaf) in enumerate(leaves) if wanted(leaf)]
     held = {i: leaf for i, (_, leaf) in enumerate(leaves)}
 
     def rebuild(values: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -168,7 +172,7 @@ def trace(
         abstract.append(jax.ShapeDtypeStruct(shape, leaf.dtype) if _is_leaf(leaf) else leaf)
         inputs.append((label, leaf, promises.at(path), _origin(path, names)))
     started = time.perf_counter()
-    closed = _make_jaxpr(flat, abstract, shown)
+    closed = (make or _make_jaxpr)(flat, abstract, shown)
     seconds = time.perf_counter() - started
     jaxpr, _ = open_jaxpr(closed)
     described = tuple(

@@ -332,6 +332,8 @@ class Report:
     suppressions: tuple[Suppression, ...] = ()
     origins: tuple[str, ...] = ()
     """By flat input: where it stands in the call, as in `tokens: argument 2`."""
+    doubted: tuple[Any, ...] = ()
+    """The assumptions that are not used because vmap runs their branch for every lane."""
 
     @property
     def findings(self) -> tuple[Access, ...]:

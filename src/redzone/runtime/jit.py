@@ -1,0 +1,379 @@
+"""redzone.jit: jax.jit whose programs are checked before they run, and guarded where that left something open."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+import threading
+import warnings
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from redzone.report.model import Report
+from redzone.runtime import pending
+from redzone.runtime.aot import GuardedTraced
+from redzone.runtime.errors import OutOfBounds, unsafe_program
+from redzone.runtime.messages import error_of, first_broken
+from redzone.runtime.mode import Mode, asked, mode_named
+from redzone.runtime.plan import Plan
+from redzone.runtime.prepared import Prepared
+from redzone.runtime.state import is_traced
+
+#: An input larger than this, in bytes, is not kept alive for the sake of a better message.
+LARGE = 2**20
+
+
+class Unguarded(UserWarning):
+    """Part of a guarded program can neither be proved nor be checked at run time."""
+
+
+class _Slow(Exception):
+    """The check of a new program outlasts its head start."""
+
+    def __init__(self, prepared: Prepared) -> None:
+        self.prepared = prepared
+
+
+class _Thread(threading.local):
+    inside = False
+    """Whether a guarded function is being traced here: what it calls is checked with it."""
+    resumed: Prepared | None = None
+    """The program to put in, instead of tracing it again."""
+    optimistic = False
+    """Whether it is put in without its checks, which are not known yet."""
+
+
+_here = _Thread()
+
+
+class Guarded:
+    """A function compiled by `redzone.jit`; called as the function itself."""
+
+    def __init__(self, fn: Callable[..., Any], mode: Mode, options: dict[str, Any]) -> None:
+        functools.update_wrapper(self, fn)
+        self._fn = fn
+        self._name = getattr(fn, "__qualname__", None) or type(fn).__name__
+        self._mode = mode
+        self._options = options
+        self._programs: list[Prepared] = []
+        self._compiled = self._jit()
+        self._plain = jax.jit(fn, **options)
+
+    def _jit(self) -> Any:
+        """A new jax.jit of the guarded function: what it returns is (result, state or None)."""
+
+        @functools.wraps(self._fn)
+        def program(*args: Any, **kwargs: Any) -> Any:
+            return self._program(args, kwargs)
+
+        options = dict(self._options)
+        if options.get("out_shardings") is not None:
+            options["out_shardings"] = (options["out_shardings"], None)
+        return jax.jit(program, **options)
+
+    # Calls
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if jax.config.jax_disable_jit:
+            return self._uncompiled(args, kwargs)
+        try:
+            result, state = self._compiled(*args, **kwargs)
+        except _Slow as slow:
+            result, state = self._overlapped(slow.prepared, args, kwargs)
+        if state is not None:
+            self._watch(state, args, kwargs)
+        return result
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def _overlapped(self, prepared: Prepared, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The first call of a program whose check takes long: XLA compiles it meanwhile, in the hope that it is safe."""
+        leaves = jax.tree_util.tree_leaves((args, kwargs))
+        compiled = self._compiled
+        if not any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
+            with _resuming(prepared, optimistic=True):
+                compiled.lower(*args, **kwargs).compile()
+        prepared.finished()
+        self._raise_unsafe(prepared)
+        if prepared.plan:
+            # The hope was wrong: what was compiled under it is not used.
+            self._compiled = self._jit()
+        with _resuming(prepared):
+            return self._compiled(*args, **kwargs)
+
+    def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Runs while JAX traces: the program and its checks go into the trace."""
+        mode = asked(self._mode)
+        if mode is Mode.OFF or _here.inside:
+            return self._fn(*args, **kwargs), None
+        prepared = _here.resumed
+        if prepared is None:
+            with _tracing():
+                prepared = Prepared(self._fn, args, kwargs, self._name)
+            prepared.gone = self._donated(args, kwargs)
+            self._programs.append(prepared)
+            if not prepared.start():
+                raise _Slow(prepared)
+        leaves = [x for x in jax.tree_util.tree_leaves((args, kwargs)) if isinstance(x, jax.core.Tracer)]
+        if _here.optimistic:
+            return prepared.call(leaves), None
+        self._raise_unsafe(prepared)
+        if not prepared.plan:
+            return prepared.call(leaves), None
+        result, state = prepared.guarded(leaves, prepared.plan)
+        number = self._programs.index(prepared)
+        return result, _Marked(state.packed(), number)
+
+    def _raise_unsafe(self, prepared: Prepared) -> None:
+        report = prepared.finished()
+        if report is None:
+            if not isinstance(prepared.failure, Exception):
+                raise prepared.failure  # type: ignore[misc]
+            _once(f"redzone could not check {self._name}, which runs unguarded: {prepared.failure!r}")
+            return
+        error = unsafe_program(report)
+        if error is not None:
+            if asked(self._mode) is Mode.RAISE:
+                raise error
+            _once(str(error))
+        if prepared.plan.unguarded:
+            places = ", ".join(dict.fromkeys(f"{a.location}" for a in prepared.plan.unguarded))
+            _once(f"{self._name}: neither proved nor checked at run time: {places}")
+
+    # States
+
+    def _watch(self, marked: _Marked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        prepared = self._programs[marked.number]
+        state = marked.state
+        if is_traced(state):
+            # Inside another transformation the state has no way out but a callback.
+            jax.debug.callback(functools.partial(self._called_back, prepared), state)
+            return
+        kept = _Kept(prepared, args, kwargs)
+        mode = asked(self._mode)
+        pending.watch(state, functools.partial(self._meaning, prepared, kept, mode))
+
+    def _called_back(self, prepared: Prepared, state: Any) -> None:
+        """A state from inside someone else's program, one or many rows of it."""
+        rows = np.asarray(state).reshape(-1, 2)
+        for code, value in rows[rows[:, 0] != 0][:1]:
+            mode = asked(self._mode)
+            error = self._meaning(prepared, None, mode, int(code), int(value))
+            if error is not None:
+                pending.note(error)
+
+    def _meaning(self, prepared: Prepared, kept: _Kept | None, mode: Mode, code: int, value: int) -> OutOfBounds | None:
+        """The error that a state means; None where a condition was broken but every access stayed inside."""
+        report = prepared.report
+        assert report is not None
+        leaves = kept.leaves() if kept is not None else None
+        check = prepared.plan.checks[code - 1]
+        error = error_of(report, check, value, leaves)
+        if getattr(check, "condition", None) is not None and kept is not None:
+            complete = kept.complete()
+            if complete is not None and not all(a.rule == "RZ204" for a in check.accesses):
+                found = self._confirmed(prepared, complete)
+                if found is None:
+                    return None
+                error = found(error)
+        if mode is Mode.REPORT:
+            print(f"redzone: {error}", file=sys.stderr)
+            return None
+        return error
+
+    def _confirmed(self, prepared: Prepared, leaves: list[Any]) -> Callable[[OutOfBounds], OutOfBounds] | None:
+        """Run a call again with every open access checked in place: did one really leave its array?"""
+        report = prepared.report
+        assert report is not None
+        plan = prepared.planned(report, exactly=True)
+        state = jax.jit(lambda *values: prepared.guarded(values, plan)[1].packed())(*leaves)
+        code, value = (int(x) for x in np.asarray(state))
+        if not code:
+            # The condition is enough but not needed; from now on the accesses themselves are looked at.
+            prepared.exactly, prepared._plan = True, None
+            self._compiled = self._jit()
+            return None
+        exact = error_of(report, plan.checks[code - 1], value, leaves)
+        return lambda error: OutOfBounds(f"{error}\n{exact}", exact.report, exact.access)
+
+    def _donated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[int]:
+        """The leaves that are gone after the call."""
+        nums, names = self._options.get("donate_argnums"), self._options.get("donate_argnames")
+        if nums is None and names is None:
+            return frozenset()
+        try:
+            known = [p.name for p in inspect.signature(self._fn).parameters.values()]
+        except (TypeError, ValueError):
+            known = []
+        positions = {n % len(args) if n < 0 else n for n in _several(nums) if args}
+        words = set(_several(names)) | {known[n] for n in positions if n < len(known)}
+        positions |= {known.index(name) for name in words if name in known}
+        gone, leaf = set(), 0
+        for path, value in jax.tree_util.tree_flatten_with_path((args, kwargs))[0]:
+            if not isinstance(value, jax.core.Tracer):
+                continue
+            if (path[1].idx in positions) if path[0].idx == 0 else (path[1].key in words):
+                gone.add(leaf)
+            leaf += 1
+        return frozenset(gone)
+
+    def _uncompiled(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Under jax.disable_jit: the checks run in a program of their own, then the function as it stands."""
+        if asked(self._mode) is not Mode.OFF and not _here.inside:
+            keep = {k: v for k, v in self._options.items() if not k.startswith("donate")}
+            with jax.disable_jit(False):
+                twin = Guarded(self._fn, self._mode, keep)
+                twin(*args, **kwargs)
+                pending.wait()
+        return self._fn(*args, **kwargs)
+
+    # What else jax.jit offers
+
+    def trace(self, *args: Any, **kwargs: Any) -> GuardedTraced:
+        """Trace, check and plan for these arguments, as `jax.jit(fn).trace`."""
+        return GuardedTraced(self, self._staged("trace", args, kwargs))
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
+        """As `jax.jit(fn).lower`; the compiled program is guarded."""
+        return self.trace(*args, **kwargs).lower()
+
+    def _staged(self, what: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        try:
+            return getattr(self._compiled, what)(*args, **kwargs)
+        except _Slow as slow:
+            slow.prepared.finished()
+            with _resuming(slow.prepared):
+                return getattr(self._compiled, what)(*args, **kwargs)
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """The shapes and dtypes of the result."""
+        return self._plain.eval_shape(*args, **kwargs)
+
+    def clear_cache(self) -> None:
+        """Forget every compiled program."""
+        self._compiled.clear_cache()
+        self._plain.clear_cache()
+
+    @property
+    def reports(self) -> tuple[Report, ...]:
+        """The reports of the programs compiled so far, in that order."""
+        return tuple(p.report for p in self._programs if p.report is not None)
+
+    def __repr__(self) -> str:
+        return f"<redzone.jit of {self._name}>"
+
+
+class _Marked:
+    """A state with the program it belongs to; the number is part of the type, so it costs nothing to return."""
+
+    __slots__ = ("number", "state")
+
+    def __init__(self, state: Any, number: int) -> None:
+        self.state, self.number = state, number
+
+
+jax.tree_util.register_pytree_node(_Marked, lambda m: ((m.state,), m.number), lambda number, xs: _Marked(xs[0], number))
+
+
+class _Kept:
+    """The inputs of a call, for a better message: those that conditions speak of, the others while they live."""
+
+    __slots__ = ("inputs", "leaves_asked")
+
+    def __init__(self, prepared: Prepared, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        asked_of = {check.leaf for _, check in prepared.plan.entries}
+        self.inputs: list[Callable[[], Any]] = []
+        if not asked_of:
+            return
+        leaf = 0
+        for value in jax.tree_util.tree_leaves((args, kwargs)):
+            if not _is_dynamic(value):
+                continue
+            if leaf in prepared.gone:
+                self.inputs.append(_nothing)
+            elif leaf in asked_of or getattr(value, "nbytes", 0) <= LARGE:
+                self.inputs.append(functools.partial(_itself, value))
+            else:
+                self.inputs.append(weakref.ref(value))
+            leaf += 1
+        if leaf != len(prepared.traced.inputs):
+            self.inputs = []
+
+    def leaves(self) -> list[Any] | None:
+        """The inputs, None for each that is gone."""
+        return [one() for one in self.inputs] or None
+
+    def complete(self) -> list[Any] | None:
+        """All inputs; None where some are gone."""
+        found = self.leaves()
+        if found is None or any(x is None or getattr(x, "is_deleted", _no)() for x in found):
+            return None
+        return found
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _nothing() -> None:
+    return None
+
+
+def _no() -> bool:
+    return False
+
+
+def _is_dynamic(value: Any) -> bool:
+    return isinstance(value, bool | int | float | complex | np.generic | np.ndarray | jax.Array)
+
+
+def _several(given: Any) -> Sequence[Any]:
+    return () if given is None else (given,) if isinstance(given, int | str) else tuple(given)
+
+
+class _tracing:
+    """While a guarded function is traced, guarded functions it calls are plain ones."""
+
+    def __enter__(self) -> None:
+        self.before, _here.inside = _here.inside, True
+
+    def __exit__(self, *_: Any) -> None:
+        _here.inside = self.before
+
+
+class _resuming:
+    """While JAX traces, put in this program instead of tracing it again."""
+
+    def __init__(self, prepared: Prepared, optimistic: bool = False) -> None:
+        self.prepared, self.optimistic = prepared, optimistic
+
+    def __enter__(self) -> None:
+        self.before = _here.resumed, _here.optimistic
+        _here.resumed, _here.optimistic = self.prepared, self.optimistic
+
+    def __exit__(self, *_: Any) -> None:
+        _here.resumed, _here.optimistic = self.before
+
+
+def _once(message: str) -> None:
+    warnings.warn(message, Unguarded, stacklevel=2)
+
+
+def jit(fn: Callable[..., Any] | None = None, /, *, mode: str = "raise", **options: Any) -> Any:
+    """jax.jit with every array access checked; takes the same options, and `mode="raise"|"report"|"off"`.
+
+    `unsafe` raises `OutOfBounds` before the program runs, conditions on inputs are checked on entry, what stayed
+    unknown where it happens. An error of the device surfaces at the next guarded call, at `redzone.wait()` or at
+    exit; with REDZONE_SYNC=1, at the call. The environment variable REDZONE wins over `mode`.
+    """
+    if fn is None:
+        return functools.partial(jit, mode=mode, **options)
+    if not callable(fn):
+        raise TypeError(f"redzone.jit takes a function, not {type(fn).__name__}")
+    return Guarded(fn, mode_named(mode, "redzone.jit(mode=)"), options)

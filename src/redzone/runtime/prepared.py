@@ -1,0 +1,123 @@
+"""One program of a guarded function: traced, checked and planned, for one set of shapes and static arguments."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from redzone.api import check_traced, first_use
+from redzone.frontend.trace import Traced, trace
+from redzone.report.model import Report
+from redzone.runtime.plan import Plan, plan_for
+from redzone.runtime.state import State, clean
+
+#: The check goes first for this long, in seconds, or for this share of the time tracing took.
+HEAD_START, SHARE = 0.02, 0.2
+
+
+def _is_traced(leaf: Any) -> bool:
+    return isinstance(leaf, jax.core.Tracer)
+
+
+class Prepared:
+    """A traced program, whose check runs beside whatever comes next."""
+
+    def __init__(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], name: str) -> None:
+        first_use()
+        self.out_tree: Any = None
+        self.inner: Any = None
+        self.traced: Traced = trace(fn, args, kwargs, name=name, is_input=_is_traced, make=self._jitted)
+        self.gone: frozenset[int] = frozenset()
+        """The inputs, by leaf, that cannot be looked at after the call."""
+        self.report: Report | None = None
+        self.failure: BaseException | None = None
+        self.exactly = False
+        self._plan: Plan | None = None
+        self._done = threading.Event()
+
+    def _jitted(self, flat: Callable[..., Any], abstract: list[Any], shown: str) -> Any:
+        flat.__name__ = flat.__qualname__ = shown.rpartition(".")[2] or "function"
+        self.inner = jax.jit(flat)
+        traced = self.inner.trace(*abstract)
+        self.out_tree = jax.tree_util.tree_structure(traced.out_info)
+        return traced.jaxpr
+
+    # The check
+
+    def start(self) -> bool:
+        """Begin the check; whether it was over within its head start."""
+        wide = bool(jax.config.jax_enable_x64)
+        threading.Thread(target=self._check, args=(wide,), name="redzone", daemon=True).start()
+        return self._done.wait(max(HEAD_START, SHARE * self.traced.seconds))
+
+    def _check(self, wide: bool) -> None:
+        try:
+            with jax.enable_x64(wide), jax.disable_jit(False):
+                self.report = check_traced(self.traced)
+        except BaseException as error:
+            self.failure = error
+        finally:
+            self._done.set()
+
+    def finished(self) -> Report | None:
+        """The report, waited for; None where the check itself failed."""
+        self._done.wait()
+        return self.report
+
+    # The program
+
+    @property
+    def plan(self) -> Plan:
+        """The checks the program needs at run time."""
+        report = self.finished()
+        if self._plan is None:
+            self._plan = Plan() if report is None else self.planned(report, self.exactly)
+        return self._plan
+
+    def planned(self, report: Report, exactly: bool) -> Plan:
+        return plan_for(report, self.traced.inputs, lambda leaf: leaf not in self.gone, exactly)
+
+    def call(self, leaves: Sequence[Any]) -> Any:
+        """The plain program, put into the one being traced."""
+        return self.inner(*leaves)
+
+    def guarded(self, leaves: Sequence[Any], plan: Plan) -> tuple[Any, State]:
+        """The program with its checks, put into the one being traced."""
+        state = plan.on_entry(leaves, clean())
+        if not plan.accesses and not plan.promises:
+            return self.call(leaves), state
+        program = plan.instrumented()
+        closed = self.traced.jaxpr
+        if program.replaces_derivative(closed):
+            return self._with_own_derivatives(program, leaves, state)
+        flat, state = program.run(closed, leaves, state)
+        return jax.tree_util.tree_unflatten(self.out_tree, flat), state
+
+    def _with_own_derivatives(self, program: Any, leaves: Sequence[Any], state: State) -> tuple[Any, State]:
+        """As `guarded`, for a program whose derivative its author wrote: it is that of the plain program."""
+        closed = self.traced.jaxpr
+
+        @jax.custom_jvp
+        def checked(operands: Any) -> Any:
+            flat, after = program.run(closed, operands, clean())
+            return flat, tuple(after)
+
+        @checked.defjvp
+        def derivative(primals: Any, tangents: Any) -> Any:
+            (operands,), (moved,) = primals, tangents
+
+            def plain(*values: Any) -> Any:
+                return jax.tree_util.tree_leaves(self.inner(*values))
+
+            results, slopes = jax.jvp(plain, tuple(operands), tuple(moved))
+            _, after = program.run(closed, operands, clean())
+            none = jax.tree_util.tree_map(lambda x: jax.numpy.zeros(x.shape, jax.dtypes.float0), tuple(after))
+            return (results, tuple(after)), (slopes, none)
+
+        flat, (code, value) = checked(list(leaves))
+        first = state.code != 0
+        merged = State(jax.numpy.where(first, state.code, code), jax.numpy.where(first, state.value, value))
+        return jax.tree_util.tree_unflatten(self.out_tree, flat), merged
