@@ -64,6 +64,12 @@ def rebind(eqn: Any, values: list[Any]) -> list[Any]:
         return bind(eqn, values)
 
 
+def closed_over(traced: Any) -> list[Any]:
+    """The values of an enclosing trace that a traced function closes over: the first inputs of its jaxpr."""
+    count = traced._num_consts
+    return list(traced._consts[:count]) if count else []
+
+
 def call_with_shardings(eqn: Any, function: Any, state: Any, values: list[Any]) -> Any:
     """Call `function(state, *values)`, which returns (state, results), under a jit equation's name and shardings."""
     params = eqn.params

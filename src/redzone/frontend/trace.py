@@ -175,11 +175,16 @@ def trace(
     closed = (make or _make_jaxpr)(flat, abstract, shown)
     seconds = time.perf_counter() - started
     jaxpr, _ = open_jaxpr(closed)
+    # Values of an enclosing trace that the function closes over come first.
+    outer = len(jaxpr.invars) - len(inputs)
     described = tuple(
+        Input(f"closed-over value {k}", v.aval, origin="from the enclosing function")
+        for k, v in enumerate(jaxpr.invars[:outer])
+    ) + tuple(
         dataclasses.replace(_input(label, v.aval, leaf if _is_leaf(leaf) else None, ranges), origin=origin)
-        for (label, leaf, ranges, origin), v in zip(inputs, jaxpr.invars, strict=True)
+        for (label, leaf, ranges, origin), v in zip(inputs, jaxpr.invars[outer:], strict=True)
     )
-    return Traced(shown, closed, described, seconds, fn, rebuild)
+    return Traced(shown, closed, described, seconds, fn, lambda values: rebuild(values[outer:]))
 
 
 def _shapes(leaves: Sequence[Any], dims: Sequence[str]) -> list[tuple[Any, ...]]:

@@ -66,13 +66,15 @@ def look_at_access(eqn: Any, operands: Sequence[Any], columns: Sequence[tuple[in
         groups.setdefault((column.operand, column.column is None), []).append((number, column))
     for (operand, whole), members in groups.items():
         index = jnp.asarray(operands[operand])
-        rows = jnp.reshape(index, (-1, 1)) if whole else jnp.reshape(index, (-1, index.shape[-1]))
-        if not whole and [c.column for _, c in members] != list(range(index.shape[-1])):
-            rows = rows[:, np.array([c.column for _, c in members])]
-        limits = [c.limit for _, c in members] if not whole else [min(c.limit for _, c in members)]
-        bad, worst = worst_outside(rows, limits)
-        for k, (number, _) in enumerate(members if not whole else members[:1]):
-            state = after(state, bad[k], number, worst[k])
+        if whole:
+            bad, worst = worst_outside(index[..., None], [min(c.limit for _, c in members)])
+            state = after(state, bad[0], members[0][0], worst[0])
+            continue
+        limits = dict.fromkeys(range(index.shape[-1]), np.iinfo(np.int64).max)
+        limits.update({c.column: c.limit for _, c in members})
+        bad, worst = worst_outside(index, list(limits.values()))
+        for number, column in members:
+            state = after(state, bad[column.column], number, worst[column.column])
     for number, column in apart:
         index = jnp.asarray(operands[column.operand])
         total = jnp.sum(index) if column.repeat != 1 else index + operands[column.also]  # type: ignore[index]

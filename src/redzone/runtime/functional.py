@@ -111,12 +111,13 @@ class Instrumented:
 
     def step(self, eqn: Any, values: list[Any], state: State) -> Result:
         """One equation, checked where that is asked."""
-        columns = self.accesses.get(id(eqn))
-        if columns is not None:
-            state = look_at_access(eqn, values, columns, state)
-        number = self.promises.get(id(eqn))
-        if number is not None:
-            state = look_at_promise(eqn, values, number, state)
+        columns, number = self.accesses.get(id(eqn)), self.promises.get(id(eqn))
+        # What an equation's operands are sharded over is part of its settings.
+        with eqn.ctx.manager:
+            if columns is not None:
+                state = look_at_access(eqn, values, columns, state)
+            if number is not None:
+                state = look_at_promise(eqn, values, number, state)
         if eqn.primitive is not assume_p and self.inside(eqn):
             taken_apart = self.entered(eqn, values, state)
             if taken_apart is not None:

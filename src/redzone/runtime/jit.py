@@ -17,10 +17,10 @@ import numpy as np
 from redzone.report.model import Report
 from redzone.runtime import pending
 from redzone.runtime.aot import GuardedTraced
+from redzone.runtime.checks import Check, OnEntry
 from redzone.runtime.errors import OutOfBounds, unsafe_program
-from redzone.runtime.messages import error_of, first_broken
+from redzone.runtime.messages import error_of
 from redzone.runtime.mode import Mode, asked, mode_named
-from redzone.runtime.plan import Plan
 from redzone.runtime.prepared import Prepared
 from redzone.runtime.state import is_traced
 
@@ -116,7 +116,8 @@ class Guarded:
         if prepared is None:
             with _tracing():
                 prepared = Prepared(self._fn, args, kwargs, self._name)
-            prepared.gone = self._donated(args, kwargs)
+            outer = len(prepared.outer)
+            prepared.gone = frozenset(leaf + outer for leaf in self._donated(args, kwargs))
             self._programs.append(prepared)
             if not prepared.start():
                 raise _Slow(prepared)
@@ -174,33 +175,33 @@ class Guarded:
         assert report is not None
         leaves = kept.leaves() if kept is not None else None
         check = prepared.plan.checks[code - 1]
-        error = error_of(report, check, value, leaves)
-        if getattr(check, "condition", None) is not None and kept is not None:
+        seen: tuple[Check, int] | None = None
+        if isinstance(check, OnEntry) and check.condition is not None and kept is not None:
             complete = kept.complete()
             if complete is not None and not all(a.rule == "RZ204" for a in check.accesses):
-                found = self._confirmed(prepared, complete)
-                if found is None:
+                seen = self._confirmed(prepared, complete)
+                if seen is None:
                     return None
-                error = found(error)
+        error = error_of(report, check, value, leaves, seen)
         if mode is Mode.REPORT:
             print(f"redzone: {error}", file=sys.stderr)
             return None
         return error
 
-    def _confirmed(self, prepared: Prepared, leaves: list[Any]) -> Callable[[OutOfBounds], OutOfBounds] | None:
+    def _confirmed(self, prepared: Prepared, leaves: list[Any]) -> tuple[Check, int] | None:
         """Run a call again with every open access checked in place: did one really leave its array?"""
         report = prepared.report
         assert report is not None
         plan = prepared.planned(report, exactly=True)
-        state = jax.jit(lambda *values: prepared.guarded(values, plan)[1].packed())(*leaves)
+        own = leaves[len(prepared.outer) :]
+        state = jax.jit(lambda *values: prepared.guarded(values, plan)[1].packed())(*own)
         code, value = (int(x) for x in np.asarray(state))
         if not code:
             # The condition is enough but not needed; from now on the accesses themselves are looked at.
             prepared.exactly, prepared._plan = True, None
             self._compiled = self._jit()
             return None
-        exact = error_of(report, plan.checks[code - 1], value, leaves)
-        return lambda error: OutOfBounds(f"{error}\n{exact}", exact.report, exact.access)
+        return plan.checks[code - 1], value
 
     def _donated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[int]:
         """The leaves that are gone after the call."""
@@ -214,7 +215,7 @@ class Guarded:
         positions = {n % len(args) if n < 0 else n for n in _several(nums) if args}
         words = set(_several(names)) | {known[n] for n in positions if n < len(known)}
         positions |= {known.index(name) for name in words if name in known}
-        gone, leaf = set(), 0
+        gone, leaf = set(), 0  # counted without what the function closes over, which is never donated
         for path, value in jax.tree_util.tree_flatten_with_path((args, kwargs))[0]:
             if not isinstance(value, jax.core.Tracer):
                 continue
@@ -284,7 +285,7 @@ jax.tree_util.register_pytree_node(_Marked, lambda m: ((m.state,), m.number), la
 class _Kept:
     """The inputs of a call, for a better message: those that conditions speak of, the others while they live."""
 
-    __slots__ = ("inputs", "leaves_asked")
+    __slots__ = ("inputs",)
 
     def __init__(self, prepared: Prepared, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         asked_of = {check.leaf for _, check in prepared.plan.entries}
@@ -292,10 +293,10 @@ class _Kept:
         if not asked_of:
             return
         leaf = 0
-        for value in jax.tree_util.tree_leaves((args, kwargs)):
+        for value in (*prepared.outer, *jax.tree_util.tree_leaves((args, kwargs))):
             if not _is_dynamic(value):
                 continue
-            if leaf in prepared.gone:
+            if leaf in prepared.gone or isinstance(value, jax.core.Tracer):
                 self.inputs.append(_nothing)
             elif leaf in asked_of or getattr(value, "nbytes", 0) <= LARGE:
                 self.inputs.append(functools.partial(_itself, value))

@@ -15,25 +15,32 @@ from redzone.runtime.errors import OutOfBounds, place_of
 from redzone.runtime.places import elements_of
 
 
-def error_of(report: Report, check: Check, value: int, leaves: Sequence[Any] | None) -> OutOfBounds:
-    """The error a failed check means; `leaves` are the inputs of the call where they are still there."""
+def error_of(
+    report: Report,
+    check: Check,
+    value: int,
+    leaves: Sequence[Any] | None,
+    seen: tuple[Check, int] | None = None,
+) -> OutOfBounds:
+    """The error a failed check means.
+
+    `leaves` are the inputs of the call where they are still there, `seen` is the access that was then seen to leave
+    its array, with its index.
+    """
     if isinstance(check, InPlace):
-        return _left(report, check, value)
+        lines = [f"{report.name}: {_left(check, value)}", *_access_lines(check.access)]
+        return OutOfBounds("\n".join(lines), report, check.access)
     if isinstance(check, Promise):
         return _broken_promise(report, check)
-    return _broken_condition(report, check, value, leaves)
+    return _broken_condition(report, check, value, leaves, seen)
 
 
-def _left(report: Report, check: InPlace, value: int) -> OutOfBounds:
+def _left(check: InPlace, value: int) -> str:
     access, column = check.access, check.column
     size = access.shape[column.dim] if column.dim < len(access.shape) else "?"
     window = size - column.limit if type(size) is int else 1
     span = f"index {value}" if window == 1 else f"a window of {window} at {value}"
-    lines = [
-        f"{report.name}: {access.effect}s {span} of dimension {column.dim}, which has {size} elements",
-        *_access_lines(access),
-    ]
-    return OutOfBounds("\n".join(lines), report, access)
+    return f"{access.effect}s {span} of dimension {column.dim}, which has {size} elements"
 
 
 def _access_lines(access: Access) -> list[str]:
@@ -45,17 +52,26 @@ def _access_lines(access: Access) -> list[str]:
     return lines
 
 
-def _broken_condition(report: Report, check: OnEntry, value: int, leaves: Sequence[Any] | None) -> OutOfBounds:
-    found = first_broken(check, leaves[check.leaf]) if leaves is not None else None
+def _broken_condition(
+    report: Report, check: OnEntry, value: int, leaves: Sequence[Any] | None, seen: tuple[Check, int] | None
+) -> OutOfBounds:
+    there = leaves is not None and leaves[check.leaf] is not None
+    found = first_broken(check, leaves[check.leaf]) if there else None  # type: ignore[index]
     shown = found if found is not None else f"{check.name} holds {value}"
     what = "what its contract promises" if check.condition is None else "what the program requires"
     lines = [f"{report.name}: {shown}, which breaks {check}, {what}"]
-    for access in check.accesses[:1]:
-        lines += [f"  for this {access.effect} to stay inside its array:", *_access_lines(access)]
-    others = list(dict.fromkeys(place_of(a) for a in check.accesses[1:]))
-    if others:
-        lines.append(f"  and for {', '.join(others[:3])}" + (" …" if len(others) > 3 else ""))
-    return OutOfBounds("\n".join(lines), report, check.accesses[0] if check.accesses else None)
+    access = check.accesses[0] if check.accesses else None
+    if seen is not None and isinstance(seen[0], InPlace):
+        access = seen[0].access
+        lines.append(f"  with it the program {_left(*seen)}")  # type: ignore[arg-type]
+    elif access is not None:
+        lines.append(f"  for this {access.effect} to stay inside its array")
+    if access is not None:
+        lines += _access_lines(access)
+        others = list(dict.fromkeys(p for a in check.accesses if (p := place_of(a)) != place_of(access)))
+        if others:
+            lines.append(f"  and for {', '.join(others[:3])}" + (" …" if len(others) > 3 else ""))
+    return OutOfBounds("\n".join(lines), report, access)
 
 
 def first_broken(check: OnEntry, array: Any) -> str | None:

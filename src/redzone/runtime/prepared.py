@@ -9,6 +9,7 @@ from typing import Any
 import jax
 
 from redzone.api import check_traced, first_use
+from redzone.frontend.compat import closed_over
 from redzone.frontend.trace import Traced, trace
 from redzone.report.model import Report
 from redzone.runtime.plan import Plan, plan_for
@@ -29,6 +30,8 @@ class Prepared:
         first_use()
         self.out_tree: Any = None
         self.inner: Any = None
+        self.outer: list[Any] = []
+        """Values of an enclosing trace that the function closes over; they come before its own inputs."""
         self.traced: Traced = trace(fn, args, kwargs, name=name, is_input=_is_traced, make=self._jitted)
         self.gone: frozenset[int] = frozenset()
         """The inputs, by leaf, that cannot be looked at after the call."""
@@ -43,6 +46,7 @@ class Prepared:
         self.inner = jax.jit(flat)
         traced = self.inner.trace(*abstract)
         self.out_tree = jax.tree_util.tree_structure(traced.out_info)
+        self.outer = closed_over(traced)
         return traced.jaxpr
 
     # The check
@@ -86,9 +90,10 @@ class Prepared:
 
     def guarded(self, leaves: Sequence[Any], plan: Plan) -> tuple[Any, State]:
         """The program with its checks, put into the one being traced."""
+        own, leaves = leaves, [*self.outer, *leaves]
         state = plan.on_entry(leaves, clean())
         if not plan.accesses and not plan.promises:
-            return self.call(leaves), state
+            return self.call(own), state
         program = plan.instrumented()
         closed = self.traced.jaxpr
         if program.replaces_derivative(closed):
@@ -110,7 +115,7 @@ class Prepared:
             (operands,), (moved,) = primals, tangents
 
             def plain(*values: Any) -> Any:
-                return jax.tree_util.tree_leaves(self.inner(*values))
+                return jax.tree_util.tree_leaves(self.inner(*values[len(self.outer) :]))
 
             results, slopes = jax.jvp(plain, tuple(operands), tuple(moved))
             _, after = program.run(closed, operands, clean())

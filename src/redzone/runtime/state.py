@@ -37,16 +37,15 @@ def after(state: State, bad: Any, code: Any, value: Any) -> State:
 
 def merged(state: State, codes: Any, values: Any) -> State:
     """The state after checks that were made side by side, one row each."""
-    codes, values = jnp.ravel(codes), jnp.ravel(values)
-    worst = jnp.argmax(codes != 0)
-    return after(state, codes[worst] != 0, codes[worst], values[worst])
+    code = jnp.max(codes)
+    return after(state, code != 0, code, jnp.max(jnp.where(codes == code, values, -_MOST - 1)))
 
 
 def worst_outside(index: Any, limits: Any) -> tuple[Any, Any]:
     """Whether some element of an integer array is below 0 or above its limit, and one that is, by column.
 
-    `index` is (tuples, columns), `limits` one Python int per column. Read as unsigned, a negative number is larger
-    than any that is inside, so one maximum decides both sides.
+    `index` has the columns last, `limits` is one Python int per column. Read as unsigned, a negative number is
+    larger than any that is inside, so one maximum decides both sides.
     """
     dtype = np.dtype(index.dtype)
     if dtype == np.bool_:
@@ -56,7 +55,7 @@ def worst_outside(index: Any, limits: Any) -> tuple[Any, Any]:
     most = np.iinfo(dtype).max
     ends = np.array([min(limit, most) for limit in limits], unsigned)
     view = lax.bitcast_convert_type(index, unsigned) if signed else index
-    worst = jnp.max(view, axis=0, initial=0)
+    worst = jnp.max(view, axis=tuple(range(view.ndim - 1)), initial=0)
     bad = worst > ends
     return bad, shown(lax.bitcast_convert_type(worst, dtype) if signed else worst)
 
