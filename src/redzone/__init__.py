@@ -23,10 +23,11 @@ if TYPE_CHECKING:
     from redzone.report.model import Verdict as Verdict
     from redzone.report.model import Witness as Witness
     from redzone.runtime.errors import OutOfBounds as OutOfBounds
+    from redzone.runtime.guard import Error as Error
+    from redzone.runtime.guard import guard as guard
     from redzone.runtime.jit import jit as jit
-    from redzone.runtime.pending import wait as wait
-    from redzone.runtime.errors import OutOfBounds as OutOfBounds
     from redzone.runtime.mode import Mode as Mode
+    from redzone.runtime.pending import wait as wait
 
 __version__ = "0.1.0"
 
@@ -39,10 +40,12 @@ _HOME = {
     "CannotCheck": "redzone.frontend.trace",
     "Range": "redzone.frontend.contract",
     "Spec": "redzone.frontend.trace",
+    "guard": "redzone.runtime.guard",
     "jit": "redzone.runtime.jit",
     "wait": "redzone.runtime.pending",
     "Access": "redzone.report.model",
     "Condition": "redzone.report.model",
+    "Error": "redzone.runtime.guard",
     "Location": "redzone.report.model",
     "OutOfBounds": "redzone.runtime.errors",
     "Pattern": "redzone.report.model",
@@ -57,8 +60,8 @@ __all__ = [
     "Access",
     "CannotCheck",
     "Condition",
+    "Error",
     "Location",
-    "OutOfBounds",
     "Mode",
     "OutOfBounds",
     "Pattern",
@@ -71,6 +74,7 @@ __all__ = [
     "assume",
     "check",
     "example",
+    "guard",
     "jit",
     "wait",
 ]

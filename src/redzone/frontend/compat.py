@@ -6,11 +6,14 @@ JAX 0.10 has a ClosedJaxpr; 0.11 merged it into Jaxpr, where `.jaxpr` is the thi
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import jax
+from jax._src import config as _config
 from jax._src import core as _core
 from jax._src import sharding_impls as _sharding
 from jax._src import source_info_util as _source_info
@@ -23,7 +26,7 @@ Literal: Any = _core.Literal
 Var: Any = _core.Var
 Jaxpr: Any = _core.Jaxpr
 ClosedJaxpr: Any = getattr(_core, "ClosedJaxpr", _core.Jaxpr)
-_UNSPECIFIED: Any = type(_sharding.UNSPECIFIED)
+_UNSPECIFIED: Any = type(vars(_sharding)["UNSPECIFIED"])
 DropVar: Any = getattr(_core, "DropVar", ())
 
 
@@ -62,6 +65,39 @@ def rebind(eqn: Any, values: list[Any]) -> list[Any]:
     names = _source_info.current_name_stack() + eqn.source_info.name_stack
     with _source_info.user_context(eqn.source_info.traceback, name_stack=names), eqn.ctx.manager:
         return bind(eqn, values)
+
+
+def is_wide() -> bool:
+    """Whether 64-bit types are on here."""
+    return bool(_config.enable_x64.value)
+
+
+def is_jit_disabled() -> bool:
+    """Whether `jax.disable_jit` is in force here."""
+    return bool(_config.disable_jit.value)
+
+
+def is_tracing() -> bool:
+    """Whether JAX is tracing a function right here."""
+    return not _core.trace_state_clean()
+
+
+@contextlib.contextmanager
+def settings_of(eqn: Any) -> Iterator[Callable[[Any], Any]]:
+    """The settings an equation was traced under; yields what brings a scalar from outside in.
+
+    Values belong to a mesh and the way its axes are used; where that changes, a scalar has to be handed over.
+    """
+    changes = eqn.ctx.cur_abstract_mesh != jax.sharding.get_abstract_mesh()
+    with eqn.ctx.manager:
+        yield brought_here if changes else lambda x: x
+
+
+def brought_here(x: Any) -> Any:
+    """A scalar as a value of the mesh that is set here."""
+    if jax.typeof(x).sharding.mesh == jax.sharding.get_abstract_mesh():
+        return x
+    return jax.reshard(x, jax.sharding.PartitionSpec())
 
 
 def closed_over(traced: Any) -> list[Any]:
@@ -118,9 +154,7 @@ def sharded(eqn: Any, function: Any, values: list[Any]) -> Any:
 
 def _varying(x: Any, axes: tuple[str, ...]) -> Any:
     """A constant as a value that may differ from shard to shard."""
-    if hasattr(jax.lax, "pcast"):
-        return jax.lax.pcast(x, axes, to="varying")
-    return jax.lax.pvary(x, axes)
+    return jax.lax.pcast(x, axes, to="varying")
 
 
 def user_frames(source_info: Any) -> list[tuple[str, int, str]]:

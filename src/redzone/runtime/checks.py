@@ -41,10 +41,11 @@ class OnEntry:
     def __str__(self) -> str:
         if self.condition is not None:
             return str(self.condition)
-        name = self.name
         if self.low is None and self.high is None:
-            return f"{name} is finite"
-        return (f"{self.low} ≤ " if self.low is not None else "") + name + (f" ≤ {self.high}" if self.high is not None else "")
+            return f"{self.name} is finite"
+        below = f"{self.low} ≤ " if self.low is not None else ""
+        above = f" ≤ {self.high}" if self.high is not None else ""
+        return below + self.name + above
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -70,9 +71,10 @@ def look_at_access(eqn: Any, operands: Sequence[Any], columns: Sequence[tuple[in
             bad, worst = worst_outside(index[..., None], [min(c.limit for _, c in members)])
             state = after(state, bad[0], members[0][0], worst[0])
             continue
-        limits = dict.fromkeys(range(index.shape[-1]), np.iinfo(np.int64).max)
-        limits.update({c.column: c.limit for _, c in members})
-        bad, worst = worst_outside(index, list(limits.values()))
+        limits = [np.iinfo(np.int64).max] * index.shape[-1]
+        for _, column in members:
+            limits[column.column or 0] = column.limit
+        bad, worst = worst_outside(index, limits)
         for number, column in members:
             state = after(state, bad[column.column], number, worst[column.column])
     for number, column in apart:

@@ -14,16 +14,17 @@ from jax import lax
 from jax import numpy as jnp
 
 from redzone.access.site import Column
-from redzone.engine.implementation import expansion
-from redzone.frontend.assume import assume_p
+from redzone.engine.implementation import expansion, known_implementation
 from redzone.frontend.compat import (
     Literal,
+    brought_here,
     call_with_shardings,
     inner_jaxprs,
     open_jaxpr,
     primitives,
     rebind,
     scan_counts,
+    settings_of,
     sharded,
 )
 from redzone.runtime.checks import look_at_access, look_at_promise
@@ -42,6 +43,8 @@ _CALLED = {
         "custom_jvp_call_p": "call_jaxpr",
         "custom_vjp_call_p": "call_jaxpr",
         "custom_vjp_call_jaxpr_p": "fun_jaxpr",
+        "custom_vmap_call_p": "call",
+        "composite_p": "jaxpr",
     }.items()
     if name in _P
 }
@@ -61,8 +64,6 @@ class Instrumented:
         self.accesses = accesses
         self.promises = promises
         self.holding: dict[int, bool] = {}
-        self.missed: list[Any] = []
-        """Equations with checks inside that cannot be taken apart."""
 
     def holds(self, jaxpr: Any) -> bool:
         """Whether a check is to be made somewhere in a jaxpr."""
@@ -77,10 +78,27 @@ class Instrumented:
         return id(eqn) in self.accesses or id(eqn) in self.promises or self.inside(eqn)
 
     def inside(self, eqn: Any) -> bool:
-        written = expansion(eqn)
-        return any(self.holds(inner) for inner in inner_jaxprs(eqn.params)) or (
-            written is not None and self.holds(written[0])
-        )
+        return any(self.holds(inner) for inner in _bodies(eqn))
+
+    def out_of_reach(self, jaxpr: Any) -> list[Any]:
+        """The equations with checks inside that nobody can hand a state through."""
+        found = []
+        for eqn in open_jaxpr(jaxpr)[0].eqns:
+            if self.inside(eqn):
+                if eqn.primitive in _ENTERED or eqn.primitive in _CALLED or _written(eqn) is not None:
+                    found += [one for inner in _bodies(eqn) for one in self.out_of_reach(inner)]
+                else:
+                    found.append(eqn)
+        return found
+
+    def inside_of(self, eqn: Any) -> list[int]:
+        """The numbers of the checks inside an equation."""
+        return [
+            number
+            for inner in _bodies(eqn)
+            for one in open_jaxpr(inner)[0].eqns
+            for number in (*(n for n, _ in self.accesses.get(id(one), ())), *self.inside_of(one))
+        ]
 
     def replaces_derivative(self, jaxpr: Any) -> bool:
         """Whether a function with a derivative of its own has to be taken apart."""
@@ -111,19 +129,20 @@ class Instrumented:
 
     def step(self, eqn: Any, values: list[Any], state: State) -> Result:
         """One equation, checked where that is asked."""
-        columns, number = self.accesses.get(id(eqn)), self.promises.get(id(eqn))
-        # What an equation's operands are sharded over is part of its settings.
-        with eqn.ctx.manager:
+        if not self.concerns(eqn):
+            return rebind(eqn, values), state
+        with settings_of(eqn) as brought:
+            state = State(*map(brought, state))
+            columns, number = self.accesses.get(id(eqn)), self.promises.get(id(eqn))
             if columns is not None:
                 state = look_at_access(eqn, values, columns, state)
             if number is not None:
                 state = look_at_promise(eqn, values, number, state)
-        if eqn.primitive is not assume_p and self.inside(eqn):
-            taken_apart = self.entered(eqn, values, state)
-            if taken_apart is not None:
-                return taken_apart
-            self.missed.append(eqn)
-        return rebind(eqn, values), state
+            taken_apart = self.entered(eqn, values, state) if self.inside(eqn) else None
+        if taken_apart is None:
+            taken_apart = rebind(eqn, values), state
+        results, state = taken_apart
+        return results, State(*map(brought_here, state)) if brought is brought_here else state
 
     def entered(self, eqn: Any, values: list[Any], state: State) -> Result | None:
         """An equation with checks inside; None where nobody knows how to hand the state through it."""
@@ -134,10 +153,8 @@ class Instrumented:
             return found
         if primitive in _CALLED:
             return self.run(params[_CALLED[primitive]], values, state)
-        written = expansion(eqn)
-        if written is not None:
-            return self.run_open(*written, values, state)
-        return None
+        written = _written(eqn)
+        return None if written is None else self.run_open(*written, values, state)
 
     def called(self, jaxpr: Any) -> Callable[..., Any]:
         """A jaxpr as a function from state and operands to state and results."""
@@ -147,6 +164,19 @@ class Instrumented:
             return after, results
 
         return function
+
+
+def _written(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
+    """What a high-level or third-party primitive is in terms of others."""
+    if eqn.primitive in _CALLED or eqn.primitive in _ENTERED:
+        return None
+    return expansion(eqn) or known_implementation(eqn)
+
+
+def _bodies(eqn: Any) -> list[Any]:
+    """The jaxprs inside an equation, those it is written in included."""
+    written = _written(eqn)
+    return [*inner_jaxprs(eqn.params), *((written[0],) if written is not None else ())]
 
 
 def _last_uses(jaxpr: Any) -> dict[int, list[Any]]:

@@ -14,11 +14,12 @@ from typing import Any
 import jax
 import numpy as np
 
-from redzone.report.model import Report
+from redzone.frontend.compat import is_jit_disabled
+from redzone.report.model import Access, Report
 from redzone.runtime import pending
 from redzone.runtime.aot import GuardedTraced
 from redzone.runtime.checks import Check, OnEntry
-from redzone.runtime.errors import OutOfBounds, unsafe_program
+from redzone.runtime.errors import OutOfBounds, place_of, unsafe_program
 from redzone.runtime.messages import error_of
 from redzone.runtime.mode import Mode, asked, mode_named
 from redzone.runtime.prepared import Prepared
@@ -62,7 +63,7 @@ class Guarded:
         self._options = options
         self._programs: list[Prepared] = []
         self._compiled = self._jit()
-        self._plain = jax.jit(fn, **options)
+        self._plain: Any = jax.jit(fn, **options)
 
     def _jit(self) -> Any:
         """A new jax.jit of the guarded function: what it returns is (result, state or None)."""
@@ -79,7 +80,7 @@ class Guarded:
     # Calls
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if jax.config.jax_disable_jit:
+        if is_jit_disabled():
             return self._uncompiled(args, kwargs)
         try:
             result, state = self._compiled(*args, **kwargs)
@@ -93,14 +94,14 @@ class Guarded:
         return self if instance is None else functools.partial(self, instance)
 
     def _overlapped(self, prepared: Prepared, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The first call of a program whose check takes long: XLA compiles it meanwhile, in the hope that it is safe."""
+        """The first call of a program whose check takes long: XLA compiles it meanwhile, hoping that it is safe."""
         leaves = jax.tree_util.tree_leaves((args, kwargs))
         compiled = self._compiled
         if not any(isinstance(leaf, jax.core.Tracer) for leaf in leaves):
             with _resuming(prepared, optimistic=True):
                 compiled.lower(*args, **kwargs).compile()
         prepared.finished()
-        self._raise_unsafe(prepared)
+        raise_unsafe(prepared, self._mode, self._name)
         if prepared.plan:
             # The hope was wrong: what was compiled under it is not used.
             self._compiled = self._jit()
@@ -114,7 +115,7 @@ class Guarded:
             return self._fn(*args, **kwargs), None
         prepared = _here.resumed
         if prepared is None:
-            with _tracing():
+            with tracing():
                 prepared = Prepared(self._fn, args, kwargs, self._name)
             outer = len(prepared.outer)
             prepared.gone = frozenset(leaf + outer for leaf in self._donated(args, kwargs))
@@ -124,28 +125,13 @@ class Guarded:
         leaves = [x for x in jax.tree_util.tree_leaves((args, kwargs)) if isinstance(x, jax.core.Tracer)]
         if _here.optimistic:
             return prepared.call(leaves), None
-        self._raise_unsafe(prepared)
+        raise_unsafe(prepared, self._mode, self._name)
         if not prepared.plan:
             return prepared.call(leaves), None
         result, state = prepared.guarded(leaves, prepared.plan)
+        tell_missed(prepared, self._name)
         number = self._programs.index(prepared)
         return result, _Marked(state.packed(), number)
-
-    def _raise_unsafe(self, prepared: Prepared) -> None:
-        report = prepared.finished()
-        if report is None:
-            if not isinstance(prepared.failure, Exception):
-                raise prepared.failure  # type: ignore[misc]
-            _once(f"redzone could not check {self._name}, which runs unguarded: {prepared.failure!r}")
-            return
-        error = unsafe_program(report)
-        if error is not None:
-            if asked(self._mode) is Mode.RAISE:
-                raise error
-            _once(str(error))
-        if prepared.plan.unguarded:
-            places = ", ".join(dict.fromkeys(f"{a.location}" for a in prepared.plan.unguarded))
-            _once(f"{self._name}: neither proved nor checked at run time: {places}")
 
     # States
 
@@ -258,8 +244,8 @@ class Guarded:
 
     def clear_cache(self) -> None:
         """Forget every compiled program."""
-        self._compiled.clear_cache()
-        self._plain.clear_cache()
+        for compiled in (self._compiled, self._plain):
+            compiled.clear_cache()
 
     @property
     def reports(self) -> tuple[Report, ...]:
@@ -338,7 +324,7 @@ def _several(given: Any) -> Sequence[Any]:
     return () if given is None else (given,) if isinstance(given, int | str) else tuple(given)
 
 
-class _tracing:
+class tracing:
     """While a guarded function is traced, guarded functions it calls are plain ones."""
 
     def __enter__(self) -> None:
@@ -360,6 +346,38 @@ class _resuming:
 
     def __exit__(self, *_: Any) -> None:
         _here.resumed, _here.optimistic = self.before
+
+
+def is_inside() -> bool:
+    """Whether a guarded function is being traced around this."""
+    return _here.inside
+
+
+def raise_unsafe(prepared: Prepared, mode: Mode, name: str) -> None:
+    """Wait for a program's check; raise if it is unsafe, tell what can be neither proved nor guarded."""
+    report = prepared.finished()
+    if report is None:
+        if not isinstance(prepared.failure, Exception):
+            raise prepared.failure or RuntimeError("the check ended without a report")
+        _once(f"redzone could not check {name}, which runs unguarded: {prepared.failure!r}")
+        return
+    error = unsafe_program(report)
+    if error is not None:
+        if asked(mode) is Mode.RAISE:
+            raise error
+        print(f"redzone: {error}", file=sys.stderr)
+    _tell_unguarded(prepared.plan.unguarded, name)
+
+
+def tell_missed(prepared: Prepared, name: str) -> None:
+    """Tell which accesses lie inside an operation that nobody can hand a state through."""
+    _tell_unguarded(prepared.missed, name)
+
+
+def _tell_unguarded(accesses: Sequence[Access], name: str) -> None:
+    if accesses:
+        places = ", ".join(dict.fromkeys(f"{a.primitive} at {place_of(a)}" for a in accesses))
+        _once(f"{name}: neither proved nor checked at run time: {places}")
 
 
 def _once(message: str) -> None:

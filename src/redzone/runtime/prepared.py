@@ -9,9 +9,10 @@ from typing import Any
 import jax
 
 from redzone.api import check_traced, first_use
-from redzone.frontend.compat import closed_over
+from redzone.frontend.compat import closed_over, is_wide
 from redzone.frontend.trace import Traced, trace
-from redzone.report.model import Report
+from redzone.report.model import Access, Report
+from redzone.runtime.checks import InPlace
 from redzone.runtime.plan import Plan, plan_for
 from redzone.runtime.state import State, clean
 
@@ -38,6 +39,9 @@ class Prepared:
         self.report: Report | None = None
         self.failure: BaseException | None = None
         self.exactly = False
+        """Whether every condition is checked at its access."""
+        self.missed: list[Access] = []
+        """Accesses to be checked that lie where no state can be handed through."""
         self._plan: Plan | None = None
         self._done = threading.Event()
 
@@ -53,7 +57,7 @@ class Prepared:
 
     def start(self) -> bool:
         """Begin the check; whether it was over within its head start."""
-        wide = bool(jax.config.jax_enable_x64)
+        wide = is_wide()
         threading.Thread(target=self._check, args=(wide,), name="redzone", daemon=True).start()
         return self._done.wait(max(HEAD_START, SHARE * self.traced.seconds))
 
@@ -96,6 +100,8 @@ class Prepared:
             return self.call(own), state
         program = plan.instrumented()
         closed = self.traced.jaxpr
+        numbers = [n for eqn in program.out_of_reach(closed) for n in program.inside_of(eqn)]
+        self.missed = list(dict.fromkeys(c.access for n in numbers if isinstance(c := plan.checks[n - 1], InPlace)))
         if program.replaces_derivative(closed):
             return self._with_own_derivatives(program, leaves, state)
         flat, state = program.run(closed, leaves, state)
