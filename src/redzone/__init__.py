@@ -53,7 +53,6 @@ _HOME = {
     "Verdict": "redzone.report.model",
     "Witness": "redzone.report.model",
     "Mode": "redzone.runtime.mode",
-    "OutOfBounds": "redzone.runtime.errors",
 }
 
 __all__ = [

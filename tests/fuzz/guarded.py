@@ -119,7 +119,7 @@ def _everything(guarded: Guarded) -> Any:
 
     def program(*args: Any) -> Any:
         result, state = prepared.guarded(list(args), plan)
-        return result, state.packed()
+        return result, state
 
     compiled = jax.jit(program)
 

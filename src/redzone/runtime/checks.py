@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from jax import lax
 from jax import numpy as jnp
 
 from redzone.access.site import Column
 from redzone.access.xla import ACCESSES
 from redzone.report.model import Access, Condition
 from redzone.runtime.places import Place, elements_of
-from redzone.runtime.state import State, after, shown, worst_outside
+from redzone.runtime.state import State, after, greatest, least, shown, unsigned, worst_outside
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -58,34 +59,26 @@ class Promise:
 Check = InPlace | OnEntry | Promise
 
 
-def look_at_access(eqn: Any, operands: Sequence[Any], columns: Sequence[tuple[int, Column]], state: State) -> State:
+def look_at_access(operands: Sequence[Any], columns: Sequence[tuple[int, Column]], state: State) -> State:
     """The state after looking at the index an access is about to use; each column with its check's number."""
-    apart = [(number, c) for number, c in columns if c.also is not None or c.repeat != 1]
-    plain = [(number, c) for number, c in columns if c.also is None and c.repeat == 1]
-    groups: dict[tuple[int, bool], list[tuple[int, Column]]] = {}
-    for number, column in plain:
-        groups.setdefault((column.operand, column.column is None), []).append((number, column))
-    for (operand, whole), members in groups.items():
-        index = jnp.asarray(operands[operand])
-        if whole:
-            bad, worst = worst_outside(index[..., None], [min(c.limit for _, c in members)])
-            state = after(state, bad[0], members[0][0], worst[0])
-            continue
-        limits = [np.iinfo(np.int64).max] * index.shape[-1]
-        for _, column in members:
-            limits[column.column or 0] = column.limit
-        bad, worst = worst_outside(index, limits)
-        for number, column in members:
-            state = after(state, bad[column.column], number, worst[column.column])
-    for number, column in apart:
+    for number, column in columns:
         index = jnp.asarray(operands[column.operand])
-        total = jnp.sum(index) if column.repeat != 1 else index + operands[column.also]  # type: ignore[index]
-        low = jnp.min(index, initial=0) < 0
-        if column.also is not None:
-            low = low | (jnp.min(jnp.asarray(operands[column.also]), initial=0) < 0)
-        most = jnp.max(total, initial=0) if total.ndim else total
-        state = after(state, low | (most > column.limit), number, shown(most))
+        if column.also is None and column.repeat == 1:
+            part = index if column.column is None else lax.index_in_dim(index, column.column, index.ndim - 1, False)
+            state = after(state, *_numbered(number, *worst_outside(part, column.limit)))
+            continue
+        parts = [index] if column.also is None else [index, jnp.asarray(operands[column.also])]
+        total = jnp.sum(index) if column.also is None else greatest(parts[0] + parts[1], 0)
+        negative = [lax.lt(least(part, 0), np.array(0, part.dtype)) for part in parts]
+        bad = lax.gt(total, np.array(column.limit, total.dtype))
+        for one in negative:
+            bad = lax.bitwise_or(bad, one)
+        state = after(state, bad, number, shown(total))
     return state
+
+
+def _numbered(number: int, bad: Any, value: Any) -> tuple[Any, int, Any]:
+    return bad, number, value
 
 
 def columns_of(eqn: Any) -> tuple[Column, ...]:
@@ -102,7 +95,7 @@ def look_at_promise(eqn: Any, operands: Sequence[Any], number: int, state: State
     if condition:
         bad = jnp.logical_not(jnp.all(condition[0]))
     bad = bad | _breaks(jnp.asarray(x), params["min"], params["max"], params["finite"])
-    return after(state, bad, number, jnp.int32(0))
+    return after(state, bad, number, np.int32(0))
 
 
 def look_at_input(check: OnEntry, array: Any, number: int, state: State) -> State:
@@ -114,21 +107,21 @@ def look_at_input(check: OnEntry, array: Any, number: int, state: State) -> Stat
         low = info.min if check.low is None else max(int(check.low), info.min)
         high = info.max if check.high is None else min(int(check.high), info.max)
         if low > high:
-            return after(state, jnp.bool_(part.size > 0), number, jnp.int32(0))
+            return after(state, np.bool_(part.size > 0), number, np.int32(0))
         if low == info.min:
-            worst = jnp.max(part, initial=info.min)
-            return after(state, worst > high, number, shown(worst))
+            worst = greatest(part, info.min)
+            return after(state, lax.gt(worst, np.array(high, dtype)), number, shown(worst))
         if high == info.max:
-            worst = jnp.min(part, initial=info.max)
-            return after(state, worst < low, number, shown(worst))
+            worst = least(part, info.max)
+            return after(state, lax.lt(worst, np.array(low, dtype)), number, shown(worst))
         # Counted from the least allowed value, what is below it is larger than all that is allowed.
-        unsigned = np.dtype(f"u{dtype.itemsize}")
-        offset = part.astype(unsigned) - np.array(low % 2 ** (8 * dtype.itemsize), unsigned)
-        worst = jnp.max(offset, initial=0)
-        value = (worst + np.array(low % 2 ** (8 * dtype.itemsize), unsigned)).astype(dtype)
-        return after(state, worst > np.array(high - low, unsigned), number, shown(value))
+        view, _ = unsigned(part)
+        start = np.array(low % 2 ** (8 * dtype.itemsize), view.dtype)
+        worst = greatest(lax.sub(view, lax.full_like(view, start)), 0)
+        value = lax.convert_element_type(lax.add(worst, start), dtype)
+        return after(state, lax.gt(worst, np.array(high - low, view.dtype)), number, shown(value))
     bad = _breaks(part, check.low, check.high, check.finite)
-    return after(state, bad, number, jnp.int32(0))
+    return after(state, bad, number, np.int32(0))
 
 
 def _breaks(x: Any, low: Any, high: Any, finite: bool) -> Any:

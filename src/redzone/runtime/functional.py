@@ -132,17 +132,17 @@ class Instrumented:
         if not self.concerns(eqn):
             return rebind(eqn, values), state
         with settings_of(eqn) as brought:
-            state = State(*map(brought, state))
+            state = brought(state)
             columns, number = self.accesses.get(id(eqn)), self.promises.get(id(eqn))
             if columns is not None:
-                state = look_at_access(eqn, values, columns, state)
+                state = look_at_access(values, columns, state)
             if number is not None:
                 state = look_at_promise(eqn, values, number, state)
             taken_apart = self.entered(eqn, values, state) if self.inside(eqn) else None
         if taken_apart is None:
             taken_apart = rebind(eqn, values), state
         results, state = taken_apart
-        return results, State(*map(brought_here, state)) if brought is brought_here else state
+        return results, brought_here(state) if brought is brought_here else state
 
     def entered(self, eqn: Any, values: list[Any], state: State) -> Result | None:
         """An equation with checks inside; None where nobody knows how to hand the state through it."""
@@ -195,7 +195,7 @@ def _last_uses(jaxpr: Any) -> dict[int, list[Any]]:
 
 def _jit(program: Instrumented, eqn: Any, values: list[Any], state: State) -> Result:
     after, results = call_with_shardings(eqn, program.called(eqn.params["jaxpr"]), state, values)
-    return list(results), State(*after)
+    return list(results), after
 
 
 def _remat(program: Instrumented, eqn: Any, values: list[Any], state: State) -> Result:
@@ -203,7 +203,7 @@ def _remat(program: Instrumented, eqn: Any, values: list[Any], state: State) -> 
         program.called(eqn.params["jaxpr"]), prevent_cse=eqn.params["prevent_cse"], policy=eqn.params["policy"]
     )
     after, results = function(state, *values)
-    return list(results), State(*after)
+    return list(results), after
 
 
 def _cond(program: Instrumented, eqn: Any, values: list[Any], state: State) -> Result:
@@ -212,7 +212,7 @@ def _cond(program: Instrumented, eqn: Any, values: list[Any], state: State) -> R
     if len(branches) == 2 and getattr(which, "dtype", None) == jnp.bool_:
         which = which.astype(jnp.int32)
     after, results = lax.switch(which, branches, state, *operands)
-    return list(results), State(*after)
+    return list(results), after
 
 
 def _scan(program: Instrumented, eqn: Any, values: list[Any], state: State) -> Result:
@@ -229,7 +229,7 @@ def _scan(program: Instrumented, eqn: Any, values: list[Any], state: State) -> R
     (after, carry), ys = lax.scan(
         body, (state, carry), xs, length=params["length"], reverse=params["reverse"], unroll=params["unroll"], **split
     )
-    return [*carry, *ys], State(*after)
+    return [*carry, *ys], after
 
 
 def _while(program: Instrumented, eqn: Any, values: list[Any], state: State) -> Result:
@@ -249,7 +249,7 @@ def _while(program: Instrumented, eqn: Any, values: list[Any], state: State) -> 
             return after, results
 
         after, results = lax.while_loop(lambda held: test(held[1], held[0])[0], body, (state, carry))
-        return list(results), State(*after)
+        return list(results), after
 
     # The test is made once an iteration, as before, but where its checks can be kept: at the end of the body.
     # Under vmap each lane has a test of its own: the loop runs while one goes on, the others keep what they have.
@@ -263,7 +263,7 @@ def _while(program: Instrumented, eqn: Any, values: list[Any], state: State) -> 
 
     goes_on, state = test(carry, state)
     _, after, results = lax.while_loop(lambda held: jnp.any(held[0]), tested, (goes_on, state, carry))
-    return list(results), State(*after)
+    return list(results), after
 
 
 def _chosen(lanes: Any, new: Any, old: Any) -> Any:
@@ -276,8 +276,8 @@ def _shard_map(program: Instrumented, eqn: Any, values: list[Any], state: State)
     """Every shard starts from a clean state of its own; the states come out side by side."""
 
     def function(own: Callable[[Any], Any], *operands: Any) -> Any:
-        results, after = program.run_open(eqn.params["jaxpr"], (), operands, State(*map(own, clean())))
-        return after, results
+        results, after = program.run_open(eqn.params["jaxpr"], (), operands, own(clean()))
+        return (after[0], after[1]), results
 
     (codes, found), results = sharded(eqn, function, values)
     return list(results), merged(state, codes, found)

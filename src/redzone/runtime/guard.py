@@ -100,6 +100,6 @@ def guard(fn: Callable[..., Any], /, *, mode: str = "raise") -> Callable[..., An
         if not plan:
             return Error(None, None, None), prepared.call(leaves)
         result, state = prepared.guarded(leaves, plan)
-        return Error(state.packed(), prepared, plan), result
+        return Error(state, prepared, plan), result
 
     return guarded

@@ -22,11 +22,7 @@ from redzone.runtime.checks import Check, OnEntry
 from redzone.runtime.errors import OutOfBounds, place_of, unsafe_program
 from redzone.runtime.messages import error_of
 from redzone.runtime.mode import Mode, asked, mode_named
-from redzone.runtime.prepared import Prepared
-from redzone.runtime.state import is_traced
-
-#: An input larger than this, in bytes, is not kept alive for the sake of a better message.
-LARGE = 2**20
+from redzone.runtime.prepared import SMALL, Prepared
 
 
 class Unguarded(UserWarning):
@@ -80,8 +76,6 @@ class Guarded:
     # Calls
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if is_jit_disabled():
-            return self._uncompiled(args, kwargs)
         try:
             result, state = self._compiled(*args, **kwargs)
         except _Slow as slow:
@@ -110,6 +104,8 @@ class Guarded:
 
     def _program(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Runs while JAX traces: the program and its checks go into the trace."""
+        if is_jit_disabled():
+            return self._uncompiled(args, kwargs), None
         mode = asked(self._mode)
         if mode is Mode.OFF or _here.inside:
             return self._fn(*args, **kwargs), None
@@ -131,31 +127,28 @@ class Guarded:
         result, state = prepared.guarded(leaves, prepared.plan)
         tell_missed(prepared, self._name)
         number = self._programs.index(prepared)
-        return result, _Marked(state.packed(), number)
+        return result, _Marked(state, number)
 
     # States
 
     def _watch(self, marked: _Marked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         prepared = self._programs[marked.number]
         state = marked.state
-        if is_traced(state):
+        if isinstance(state, jax.core.Tracer):
             # Inside another transformation the state has no way out but a callback.
             jax.debug.callback(functools.partial(self._called_back, prepared), state)
             return
-        kept = _Kept(prepared, args, kwargs)
-        mode = asked(self._mode)
-        pending.watch(state, functools.partial(self._meaning, prepared, kept, mode))
+        pending.watch(state, functools.partial(self._meaning, prepared, _kept(prepared, args, kwargs)))
 
     def _called_back(self, prepared: Prepared, state: Any) -> None:
         """A state from inside someone else's program, one or many rows of it."""
         rows = np.asarray(state).reshape(-1, 2)
         for code, value in rows[rows[:, 0] != 0][:1]:
-            mode = asked(self._mode)
-            error = self._meaning(prepared, None, mode, int(code), int(value))
+            error = self._meaning(prepared, None, int(code), int(value))
             if error is not None:
                 pending.note(error)
 
-    def _meaning(self, prepared: Prepared, kept: _Kept | None, mode: Mode, code: int, value: int) -> OutOfBounds | None:
+    def _meaning(self, prepared: Prepared, kept: _Kept | None, code: int, value: int) -> OutOfBounds | None:
         """The error that a state means; None where a condition was broken but every access stayed inside."""
         report = prepared.report
         assert report is not None
@@ -163,16 +156,16 @@ class Guarded:
         check = prepared.plan.checks[code - 1]
         seen: tuple[Check, int] | None = None
         if isinstance(check, OnEntry) and check.condition is not None and kept is not None:
-            complete = kept.complete()
+            complete = kept.complete(prepared)
             if complete is not None and not all(a.rule == "RZ204" for a in check.accesses):
                 seen = self._confirmed(prepared, complete)
                 if seen is None:
                     return None
         error = error_of(report, check, value, leaves, seen)
-        if mode is Mode.REPORT:
-            print(f"redzone: {error}", file=sys.stderr)
-            return None
-        return error
+        if asked(self._mode) is Mode.RAISE:
+            return error
+        print(f"redzone: {error}", file=sys.stderr)
+        return None
 
     def _confirmed(self, prepared: Prepared, leaves: list[Any]) -> tuple[Check, int] | None:
         """Run a call again with every open access checked in place: did one really leave its array?"""
@@ -180,7 +173,7 @@ class Guarded:
         assert report is not None
         plan = prepared.planned(report, exactly=True)
         own = leaves[len(prepared.outer) :]
-        state = jax.jit(lambda *values: prepared.guarded(values, plan)[1].packed())(*own)
+        state = jax.jit(lambda *values: prepared.guarded(values, plan)[1])(*own)
         code, value = (int(x) for x in np.asarray(state))
         if not code:
             # The condition is enough but not needed; from now on the accesses themselves are looked at.
@@ -271,49 +264,52 @@ jax.tree_util.register_pytree_node(_Marked, lambda m: ((m.state,), m.number), la
 class _Kept:
     """The inputs of a call, for a better message: those that conditions speak of, the others while they live."""
 
-    __slots__ = ("inputs",)
+    __slots__ = ("inputs", "outer", "small")
 
     def __init__(self, prepared: Prepared, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        asked_of = {check.leaf for _, check in prepared.plan.entries}
+        self.outer = prepared.outer
+        self.small: Any = None
         self.inputs: list[Callable[[], Any]] = []
-        if not asked_of:
+        if prepared.small:
+            self.small = args, kwargs
             return
-        leaf = 0
-        for value in (*prepared.outer, *jax.tree_util.tree_leaves((args, kwargs))):
-            if not _is_dynamic(value):
-                continue
-            if leaf in prepared.gone or isinstance(value, jax.core.Tracer):
-                self.inputs.append(_nothing)
-            elif leaf in asked_of or getattr(value, "nbytes", 0) <= LARGE:
+        asked_of = {check.leaf for _, check in prepared.plan.entries}
+        for leaf, value in enumerate(_dynamic(prepared.outer, args, kwargs), len(prepared.outer)):
+            if leaf in asked_of or getattr(value, "nbytes", 0) <= SMALL:
                 self.inputs.append(functools.partial(_itself, value))
             else:
                 self.inputs.append(weakref.ref(value))
-            leaf += 1
-        if leaf != len(prepared.traced.inputs):
-            self.inputs = []
 
-    def leaves(self) -> list[Any] | None:
+    def leaves(self) -> list[Any]:
         """The inputs, None for each that is gone."""
-        return [one() for one in self.inputs] or None
+        if self.small is not None:
+            found = _dynamic(self.outer, *self.small)
+        else:
+            found = [one() for one in self.inputs]
+        return [None if _is_gone(x) else x for x in (*self.outer, *found)]
 
-    def complete(self) -> list[Any] | None:
+    def complete(self, prepared: Prepared) -> list[Any] | None:
         """All inputs; None where some are gone."""
         found = self.leaves()
-        if found is None or any(x is None or getattr(x, "is_deleted", _no)() for x in found):
-            return None
-        return found
+        return found if len(found) == len(prepared.traced.inputs) and all(x is not None for x in found) else None
+
+
+def _kept(prepared: Prepared, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Kept | None:
+    return _Kept(prepared, args, kwargs) if prepared.plan.entries else None
+
+
+def _dynamic(outer: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    return [x for x in jax.tree_util.tree_leaves((args, kwargs)) if _is_dynamic(x)]
+
+
+def _is_gone(value: Any) -> bool:
+    if isinstance(value, jax.core.Tracer):
+        return True
+    return value is None or (isinstance(value, jax.Array) and value.is_deleted())
 
 
 def _itself(value: Any) -> Any:
     return value
-
-
-def _nothing() -> None:
-    return None
-
-
-def _no() -> bool:
-    return False
 
 
 def _is_dynamic(value: Any) -> bool:

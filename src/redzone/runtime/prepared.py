@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import threading
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from redzone.api import check_traced, first_use
 from redzone.frontend.compat import closed_over, is_wide
@@ -14,14 +17,20 @@ from redzone.frontend.trace import Traced, trace
 from redzone.report.model import Access, Report
 from redzone.runtime.checks import InPlace
 from redzone.runtime.plan import Plan, plan_for
-from redzone.runtime.state import State, clean
+from redzone.runtime.state import State, clean, first_of
 
 #: The check goes first for this long, in seconds, or for this share of the time tracing took.
 HEAD_START, SHARE = 0.02, 0.2
+#: Inputs that no condition speaks of are not kept alive for a better message if they are larger than this, in bytes.
+SMALL = 2**20
 
 
 def _is_traced(leaf: Any) -> bool:
     return isinstance(leaf, jax.core.Tracer)
+
+
+def _bytes(aval: Any) -> int:
+    return int(math.prod(aval.shape)) * int(getattr(aval.dtype, "itemsize", 1))
 
 
 class Prepared:
@@ -77,6 +86,12 @@ class Prepared:
 
     # The program
 
+    @functools.cached_property
+    def small(self) -> bool:
+        """Whether all inputs can be kept for a moment: none that conditions do not speak of is large."""
+        asked = {check.leaf for _, check in self.plan.entries}
+        return all(leaf in asked or _bytes(source.aval) <= SMALL for leaf, source in enumerate(self.traced.inputs))
+
     @property
     def plan(self) -> Plan:
         """The checks the program needs at run time."""
@@ -114,7 +129,7 @@ class Prepared:
         @jax.custom_jvp
         def checked(operands: Any) -> Any:
             flat, after = program.run(closed, operands, clean())
-            return flat, tuple(after)
+            return flat, after
 
         @checked.defjvp
         def derivative(primals: Any, tangents: Any) -> Any:
@@ -125,10 +140,7 @@ class Prepared:
 
             results, slopes = jax.jvp(plain, tuple(operands), tuple(moved))
             _, after = program.run(closed, operands, clean())
-            none = jax.tree_util.tree_map(lambda x: jax.numpy.zeros(x.shape, jax.dtypes.float0), tuple(after))
-            return (results, tuple(after)), (slopes, none)
+            return (results, after), (slopes, np.zeros(after.shape, jax.dtypes.float0))
 
-        flat, (code, value) = checked(list(leaves))
-        first = state.code != 0
-        merged = State(jax.numpy.where(first, state.code, code), jax.numpy.where(first, state.value, value))
-        return jax.tree_util.tree_unflatten(self.out_tree, flat), merged
+        flat, found = checked(list(leaves))
+        return jax.tree_util.tree_unflatten(self.out_tree, flat), first_of(state, found)

@@ -1,79 +1,80 @@
-"""What a guarded program carries along: the number of the first check that failed, and the value that failed it."""
+"""What a guarded program carries along: the number of the first check that failed, and the value that failed it.
+
+One array of two int32, zeros while every check held: one copy brings it to the host, and a loop carries one thing
+more. The operations are lax's own, each a single equation: a check is traced and compiled with every program.
+"""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-import jax
 import numpy as np
 from jax import lax
-from jax import numpy as jnp
 
-#: What stands for a value that 32 bits cannot show.
-_MOST = 2**31 - 1
+State = Any
+"""int32[2]: a check's number and the value it saw."""
 
-
-class State(NamedTuple):
-    """Two scalars, int32: 0 while every check held, else a check's number and the value it saw."""
-
-    code: Any
-    value: Any
-
-    def packed(self) -> Any:
-        """Both in one array, so that one copy brings them to the host."""
-        return jnp.stack([self.code, self.value])
+_LEAST, _MOST = -(2**31), 2**31 - 1
 
 
 def clean() -> State:
     """Nothing has failed yet."""
-    return State(jnp.int32(0), jnp.int32(0))
+    return lax.full((2,), 0, np.int32)
 
 
 def after(state: State, bad: Any, code: Any, value: Any) -> State:
     """The state after one more check, which failed where `bad`; the first failure stays."""
-    first = jnp.logical_and(bad, state.code == 0)
-    return State(jnp.where(first, jnp.int32(code), state.code), jnp.where(first, value, state.value))
+    still_clean = lax.eq(lax.index_in_dim(state, 0, keepdims=False), np.int32(0))
+    found = lax.concatenate([lax.reshape(lax.convert_element_type(x, np.int32), (1,)) for x in (code, value)], 0)
+    first = lax.bitwise_and(bad, still_clean)
+    return lax.select(lax.broadcast(first, (2,)), found, state)
+
+
+def first_of(state: State, other: State) -> State:
+    """The first of two states that is not clean."""
+    failed = lax.ne(lax.index_in_dim(state, 0, keepdims=False), np.int32(0))
+    return lax.select(lax.broadcast(failed, (2,)), state, other)
 
 
 def merged(state: State, codes: Any, values: Any) -> State:
-    """The state after checks that were made side by side, one row each."""
-    code = jnp.max(codes)
-    return after(state, code != 0, code, jnp.max(jnp.where(codes == code, values, -_MOST - 1)))
+    """The state after checks that were made side by side, one element each."""
+    code = greatest(codes, _LEAST)
+    seen = lax.select(lax.eq(codes, lax.broadcast(code, codes.shape)), values, lax.full_like(values, _LEAST))
+    return after(state, lax.ne(code, np.int32(0)), code, greatest(seen, _LEAST))
 
 
-def worst_outside(index: Any, limits: Any) -> tuple[Any, Any]:
-    """Whether some element of an integer array is below 0 or above its limit, and one that is, by column.
+def greatest(x: Any, otherwise: Any) -> Any:
+    """The greatest element; `otherwise` where there is none."""
+    return x if not x.shape else lax.reduce(x, np.array(otherwise, x.dtype), lax.max, range(x.ndim))
 
-    `index` has the columns last, `limits` is one Python int per column. Read as unsigned, a negative number is
-    larger than any that is inside, so one maximum decides both sides.
-    """
-    dtype = np.dtype(index.dtype)
+
+def least(x: Any, otherwise: Any) -> Any:
+    """The least element; `otherwise` where there is none."""
+    return x if not x.shape else lax.reduce(x, np.array(otherwise, x.dtype), lax.min, range(x.ndim))
+
+
+def unsigned(x: Any) -> tuple[Any, np.dtype[Any]]:
+    """An integer array read as unsigned, which makes negative numbers larger than all others, and its own dtype."""
+    dtype = np.dtype(x.dtype)
     if dtype == np.bool_:
-        index, dtype = index.astype(jnp.uint8), np.dtype(np.uint8)
-    signed = dtype.kind == "i"
-    unsigned = np.dtype(f"u{dtype.itemsize}")
-    most = np.iinfo(dtype).max
-    ends = np.array([min(limit, most) for limit in limits], unsigned)
-    view = lax.bitcast_convert_type(index, unsigned) if signed else index
-    worst = jnp.max(view, axis=tuple(range(view.ndim - 1)), initial=0)
-    bad = worst > ends
-    return bad, shown(lax.bitcast_convert_type(worst, dtype) if signed else worst)
+        return lax.convert_element_type(x, np.uint8), np.dtype(np.uint8)
+    if dtype.kind == "u":
+        return x, dtype
+    return lax.bitcast_convert_type(x, np.dtype(f"u{dtype.itemsize}")), dtype
+
+
+def worst_outside(index: Any, limit: int) -> tuple[Any, Any]:
+    """Whether some element of an integer array is below 0 or above a limit, and one that is."""
+    view, dtype = unsigned(index)
+    worst = greatest(view, 0)
+    bad = lax.gt(worst, np.array(min(limit, np.iinfo(dtype).max), view.dtype))
+    return bad, shown(worst if dtype == view.dtype else lax.bitcast_convert_type(worst, dtype))
 
 
 def shown(value: Any) -> Any:
     """A number as the 32 bits of the state hold it; one beyond them becomes the nearest they have."""
     dtype = np.dtype(value.dtype)
-    if dtype.kind == "f":
-        return lax.bitcast_convert_type(value.astype(jnp.float32), jnp.int32)
-    if dtype.itemsize < 4:
-        return value.astype(jnp.int32)
-    if dtype == np.int32:
-        return value
-    high = jnp.asarray(_MOST, dtype)
-    low = jnp.asarray(-_MOST - 1 if dtype.kind == "i" else 0, dtype)
-    return jnp.clip(value, low, high).astype(jnp.int32)
-
-
-def is_traced(state: Any) -> bool:
-    """Whether a state belongs to a program that is still being traced."""
-    return isinstance(state, jax.core.Tracer)
+    if dtype.itemsize < 4 or dtype == np.int32:
+        return lax.convert_element_type(value, np.int32)
+    low, high = (_LEAST if dtype.kind == "i" else 0), _MOST
+    return lax.convert_element_type(lax.clamp(np.array(low, dtype), value, np.array(high, dtype)), np.int32)

@@ -1,0 +1,1 @@
+"""Programs whose run-time checks are measured, and how."""
