@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import numpy as np
 from jax import lax
 from jax import numpy as jnp
@@ -14,7 +15,7 @@ from redzone.access.site import Column
 from redzone.access.xla import ACCESSES
 from redzone.report.model import Access, Condition
 from redzone.runtime.places import Place, elements_of
-from redzone.runtime.state import State, after, greatest, least, shown, unsigned, worst_outside
+from redzone.runtime.state import State, after, clean, greatest, least, shown, unsigned, worst_outside
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -122,6 +123,26 @@ def look_at_input(check: OnEntry, array: Any, number: int, state: State) -> Stat
         return after(state, lax.gt(worst, np.array(high - low, view.dtype)), number, shown(value))
     bad = _breaks(part, check.low, check.high, check.finite)
     return after(state, bad, number, np.int32(0))
+
+
+def breaks(check: OnEntry, array: Any) -> bool:
+    """Whether an input breaks a check on entry, found by the host."""
+    try:
+        part = elements_of(np.asarray(array), check.place)
+    except RuntimeError:  # not all of it is on this host
+        state = jax.jit(lambda x: look_at_input(check, x, 1, clean()))(array)
+        return bool(np.asarray(state.addressable_data(0))[0])
+    if not part.size:
+        return False
+    if part.dtype.kind in "iu" and not check.finite and np.ndim(check.low) == 0 and np.ndim(check.high) == 0:
+        if part.dtype.kind == "i" and check.low == 0 and check.high is not None:
+            # Read as unsigned, a negative number is larger than all that are allowed.
+            return bool(part.view(f"u{part.dtype.itemsize}").max() > check.high)
+        low = check.low is not None and bool(part.min() < check.low)
+        return low or (check.high is not None and bool(part.max() > check.high))
+    below = check.low is not None and bool((part < np.asarray(check.low)).any())
+    above = check.high is not None and bool((part > np.asarray(check.high)).any())
+    return below or above or (check.finite and not bool(np.isfinite(part).all()))
 
 
 def _breaks(x: Any, low: Any, high: Any, finite: bool) -> Any:

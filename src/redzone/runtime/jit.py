@@ -18,11 +18,12 @@ from redzone.frontend.compat import is_jit_disabled
 from redzone.report.model import Access, Report
 from redzone.runtime import pending
 from redzone.runtime.aot import GuardedTraced
-from redzone.runtime.checks import Check, OnEntry
+from redzone.runtime.checks import Check, OnEntry, breaks, look_at_input
 from redzone.runtime.errors import OutOfBounds, place_of, unsafe_program
 from redzone.runtime.messages import error_of
 from redzone.runtime.mode import Mode, asked, mode_named
 from redzone.runtime.prepared import SMALL, Prepared
+from redzone.runtime.state import clean
 
 
 class Unguarded(UserWarning):
@@ -115,6 +116,9 @@ class Guarded:
                 prepared = Prepared(self._fn, args, kwargs, self._name)
             outer = len(prepared.outer)
             prepared.gone = frozenset(leaf + outer for leaf in self._donated(args, kwargs))
+            prepared.places = tuple(
+                k for k, x in enumerate(jax.tree_util.tree_leaves((args, kwargs))) if isinstance(x, jax.core.Tracer)
+            )
             self._programs.append(prepared)
             if not prepared.start():
                 raise _Slow(prepared)
@@ -126,19 +130,46 @@ class Guarded:
             return prepared.call(leaves), None
         result, state = prepared.guarded(leaves, prepared.plan)
         tell_missed(prepared, self._name)
-        number = self._programs.index(prepared)
-        return result, _Marked(state, number)
+        return result, _Marked(state, self._programs.index(prepared))
 
     # States
 
     def _watch(self, marked: _Marked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        prepared = self._programs[marked.number]
-        state = marked.state
+        prepared, state = self._programs[marked.number], marked.state
+        if prepared.plan.on_host:
+            state = self._looked(prepared, state, args, kwargs)
         if isinstance(state, jax.core.Tracer):
             # Inside another transformation the state has no way out but a callback.
             jax.debug.callback(functools.partial(self._called_back, prepared), state)
-            return
-        pending.watch(state, functools.partial(self._meaning, prepared, _kept(prepared, args, kwargs)))
+        elif state is not None:
+            pending.watch(state, functools.partial(self._meaning, prepared, _kept(prepared, args, kwargs)))
+
+    def _looked(self, prepared: Prepared, state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """The state after the host's look at the inputs: raised at once, or later for those not computed yet."""
+        plan, leaves = prepared.plan, [*prepared.outer, *prepared.leaves_of(args, kwargs)]
+        later = []
+        for number, check in plan.entries:
+            if number not in plan.on_host:
+                continue
+            value = leaves[check.leaf]
+            if isinstance(value, jax.core.Tracer):
+                state = look_at_input(check, value, number, clean() if state is None else state)
+            elif not getattr(value, "is_ready", _yes)():
+                later.append((number, check, value))
+            elif breaks(check, value):
+                error = self._meaning(prepared, _kept(prepared, args, kwargs), number, 0)
+                if error is not None:
+                    raise error
+        if not later:
+            return state
+
+        def read() -> Any:
+            for number, check, value in later:
+                if breaks(check, value):
+                    return number, 0
+            return (0, 0) if state is None else np.asarray(state)
+
+        return read if not isinstance(state, jax.core.Tracer) else state
 
     def _called_back(self, prepared: Prepared, state: Any) -> None:
         """A state from inside someone else's program, one or many rows of it."""
@@ -156,7 +187,7 @@ class Guarded:
         check = prepared.plan.checks[code - 1]
         seen: tuple[Check, int] | None = None
         if isinstance(check, OnEntry) and check.condition is not None and kept is not None:
-            complete = kept.complete(prepared)
+            complete = kept.complete()
             if complete is not None and not all(a.rule == "RZ204" for a in check.accesses):
                 seen = self._confirmed(prepared, complete)
                 if seen is None:
@@ -264,17 +295,17 @@ jax.tree_util.register_pytree_node(_Marked, lambda m: ((m.state,), m.number), la
 class _Kept:
     """The inputs of a call, for a better message: those that conditions speak of, the others while they live."""
 
-    __slots__ = ("inputs", "outer", "small")
+    __slots__ = ("inputs", "prepared", "small")
 
     def __init__(self, prepared: Prepared, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        self.outer = prepared.outer
+        self.prepared = prepared
         self.small: Any = None
         self.inputs: list[Callable[[], Any]] = []
         if prepared.small:
             self.small = args, kwargs
             return
         asked_of = {check.leaf for _, check in prepared.plan.entries}
-        for leaf, value in enumerate(_dynamic(prepared.outer, args, kwargs), len(prepared.outer)):
+        for leaf, value in enumerate(prepared.leaves_of(args, kwargs), len(prepared.outer)):
             if leaf in asked_of or getattr(value, "nbytes", 0) <= SMALL:
                 self.inputs.append(functools.partial(_itself, value))
             else:
@@ -283,23 +314,19 @@ class _Kept:
     def leaves(self) -> list[Any]:
         """The inputs, None for each that is gone."""
         if self.small is not None:
-            found = _dynamic(self.outer, *self.small)
+            found = self.prepared.leaves_of(*self.small)
         else:
             found = [one() for one in self.inputs]
-        return [None if _is_gone(x) else x for x in (*self.outer, *found)]
+        return [None if _is_gone(x) else x for x in (*self.prepared.outer, *found)]
 
-    def complete(self, prepared: Prepared) -> list[Any] | None:
+    def complete(self) -> list[Any] | None:
         """All inputs; None where some are gone."""
         found = self.leaves()
-        return found if len(found) == len(prepared.traced.inputs) and all(x is not None for x in found) else None
+        return found if all(x is not None for x in found) else None
 
 
 def _kept(prepared: Prepared, args: tuple[Any, ...], kwargs: dict[str, Any]) -> _Kept | None:
     return _Kept(prepared, args, kwargs) if prepared.plan.entries else None
-
-
-def _dynamic(outer: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-    return [x for x in jax.tree_util.tree_leaves((args, kwargs)) if _is_dynamic(x)]
 
 
 def _is_gone(value: Any) -> bool:
@@ -308,12 +335,12 @@ def _is_gone(value: Any) -> bool:
     return value is None or (isinstance(value, jax.Array) and value.is_deleted())
 
 
+def _yes() -> bool:
+    return True
+
+
 def _itself(value: Any) -> Any:
     return value
-
-
-def _is_dynamic(value: Any) -> bool:
-    return isinstance(value, bool | int | float | complex | np.generic | np.ndarray | jax.Array)
 
 
 def _several(given: Any) -> Sequence[Any]:

@@ -51,8 +51,8 @@ _mine = _Thread()
 
 
 @functools.cache
-def _is_on_host() -> bool:
-    """Whether arrays need no copying to be read."""
+def is_on_host() -> bool:
+    """Whether programs run where Python does, so that arrays need no copying to be read."""
     return jax.default_backend() == "cpu"
 
 
@@ -62,17 +62,19 @@ def is_synchronous() -> bool:
 
 
 def watch(state: Any, meaning: Raise) -> None:
-    """Note a call's state, then read the one before it in this thread; raises what that means."""
+    """Note a call's state, then read the one before it in this thread; raises what that means.
+
+    A state is the array that the program returned, or something callable that makes one.
+    """
     if _noted:
         _raise_noted()
     calls = _mine.calls
+    calls.append((state, meaning))
     if is_synchronous():
-        calls.append((state, meaning))
         _drain(calls, 0)
         return
-    if not _is_on_host():
+    if isinstance(state, jax.Array) and not is_on_host():
         state.copy_to_host_async()
-    calls.append((state, meaning))
     if len(calls) > 1:
         _drain(calls, 1)
 
@@ -107,7 +109,7 @@ def _drain(calls: deque[tuple[Any, Raise]], keep: int) -> None:
             state, meaning = calls.popleft()
         except IndexError:  # another thread's wait() was faster
             return
-        found = np.asarray(state)
+        found = state() if callable(state) else np.asarray(state)
         if found[0] and (error := meaning(int(found[0]), int(found[1]))) is not None:
             # What was computed from a wrong access says nothing more.
             calls.clear()

@@ -48,18 +48,30 @@ class Plan:
     def instrumented(self) -> Instrumented:
         return Instrumented(self.accesses, self.promises)
 
+    on_host: frozenset[int] = frozenset()
+    """The checks on entry, by number, that the host makes: where it shares its memory with the device, a look at the
+    input costs less than a larger program, which takes longer to compile."""
+
     def on_entry(self, leaves: Sequence[Any], state: State) -> State:
-        """The state after looking at the inputs."""
+        """The state after looking at the inputs, but for what the host looks at."""
         for number, check in self.entries:
-            state = look_at_input(check, leaves[check.leaf], number, state)
+            if number not in self.on_host:
+                state = look_at_input(check, leaves[check.leaf], number, state)
         return state
 
+    def in_program(self) -> bool:
+        """Whether the program itself makes some of the checks."""
+        return len(self.on_host) < len(self.checks)
 
-def plan_for(report: Report, inputs: Sequence[Input], stays: Callable[[int], bool], exactly: bool = False) -> Plan:
+
+def plan_for(
+    report: Report, inputs: Sequence[Input], stays: Callable[[int], bool], exactly: bool = False, host: bool = False
+) -> Plan:
     """The checks for what was not proved.
 
     An input that `stays` can be looked at again after the call. A condition on others, or one that cannot be
-    evaluated on entry, is checked at its access; with `exactly`, every condition is.
+    evaluated on entry, is checked at its access; with `exactly`, every condition is. With `host`, the host makes the
+    checks on entry where it can.
     """
     plan = Plan()
     conditions: dict[Any, tuple[Condition, list[Access]]] = {}
@@ -90,6 +102,8 @@ def plan_for(report: Report, inputs: Sequence[Input], stays: Callable[[int], boo
         if id(eqn) in doubted:
             continue
         plan.promises[id(eqn)] = plan.add(Promise(eqn))
+    if host:
+        plan.on_host = frozenset(number for number, check in plan.entries if stays(check.leaf))
     return plan
 
 

@@ -16,6 +16,7 @@ from redzone.frontend.compat import closed_over, is_wide
 from redzone.frontend.trace import Traced, trace
 from redzone.report.model import Access, Report
 from redzone.runtime.checks import InPlace
+from redzone.runtime.pending import is_on_host
 from redzone.runtime.plan import Plan, plan_for
 from redzone.runtime.state import State, clean, first_of
 
@@ -45,6 +46,8 @@ class Prepared:
         self.traced: Traced = trace(fn, args, kwargs, name=name, is_input=_is_traced, make=self._jitted)
         self.gone: frozenset[int] = frozenset()
         """The inputs, by leaf, that cannot be looked at after the call."""
+        self.places: tuple[int, ...] = ()
+        """Where the function's own inputs stand among the leaves of a call, between what is static."""
         self.report: Report | None = None
         self.failure: BaseException | None = None
         self.exactly = False
@@ -86,6 +89,11 @@ class Prepared:
 
     # The program
 
+    def leaves_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The function's own inputs in a call."""
+        leaves = jax.tree_util.tree_leaves((args, kwargs))
+        return [leaves[k] for k in self.places]
+
     @functools.cached_property
     def small(self) -> bool:
         """Whether all inputs can be kept for a moment: none that conditions do not speak of is large."""
@@ -97,18 +105,20 @@ class Prepared:
         """The checks the program needs at run time."""
         report = self.finished()
         if self._plan is None:
-            self._plan = Plan() if report is None else self.planned(report, self.exactly)
+            self._plan = Plan() if report is None else self.planned(report, self.exactly, is_on_host())
         return self._plan
 
-    def planned(self, report: Report, exactly: bool) -> Plan:
-        return plan_for(report, self.traced.inputs, lambda leaf: leaf not in self.gone, exactly)
+    def planned(self, report: Report, exactly: bool, host: bool = False) -> Plan:
+        return plan_for(report, self.traced.inputs, lambda leaf: leaf not in self.gone, exactly, host)
 
     def call(self, leaves: Sequence[Any]) -> Any:
         """The plain program, put into the one being traced."""
         return self.inner(*leaves)
 
     def guarded(self, leaves: Sequence[Any], plan: Plan) -> tuple[Any, State]:
-        """The program with its checks, put into the one being traced."""
+        """The program with its checks, put into the one being traced; no state where it makes none."""
+        if not plan.in_program():
+            return self.call(leaves), None
         own, leaves = leaves, [*self.outer, *leaves]
         state = plan.on_entry(leaves, clean())
         if not plan.accesses and not plan.promises:
