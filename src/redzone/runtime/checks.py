@@ -15,7 +15,7 @@ from redzone.access.site import Column
 from redzone.access.xla import ACCESSES
 from redzone.report.model import Access, Condition
 from redzone.runtime.places import Place, elements_of
-from redzone.runtime.state import State, after, clean, greatest, least, shown, unsigned, worst_outside
+from redzone.runtime.state import State, after, clean, greatest, least, outside, shown, unsigned, worst_outside
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -62,24 +62,40 @@ Check = InPlace | OnEntry | Promise
 
 def look_at_access(operands: Sequence[Any], columns: Sequence[tuple[int, Column]], state: State) -> State:
     """The state after looking at the index an access is about to use; each column with its check's number."""
+    together: dict[int, list[tuple[int, Column]]] = {}
     for number, column in columns:
-        index = jnp.asarray(operands[column.operand])
-        if column.also is None and column.repeat == 1:
-            part = index if column.column is None else lax.index_in_dim(index, column.column, index.ndim - 1, False)
-            state = after(state, *_numbered(number, *worst_outside(part, column.limit)))
+        if column.also is not None or column.repeat != 1:
+            state = _look_at_sum(operands, number, column, state)
+        elif column.column is not None:
+            together.setdefault(column.operand, []).append((number, column))
+        else:
+            bad, value = worst_outside(jnp.asarray(operands[column.operand]), column.limit)
+            state = after(state, bad, number, value)
+    for operand, members in together.items():
+        view, dtype = unsigned(jnp.asarray(operands[operand]))
+        if len(members) == 1:
+            number, column = members[0]
+            part = lax.index_in_dim(operands[operand], column.column or 0, view.ndim - 1, keepdims=False)
+            bad, value = worst_outside(part, column.limit)
+            state = after(state, bad, number, value)
             continue
-        parts = [index] if column.also is None else [index, jnp.asarray(operands[column.also])]
-        total = jnp.sum(index) if column.also is None else greatest(parts[0] + parts[1], 0)
-        negative = [lax.lt(least(part, 0), np.array(0, part.dtype)) for part in parts]
-        bad = lax.gt(total, np.array(column.limit, total.dtype))
-        for one in negative:
-            bad = lax.bitwise_or(bad, one)
-        state = after(state, bad, number, shown(total))
+        # One maximum over all index tuples, for all columns at once.
+        worst = lax.reduce(view, np.array(0, view.dtype), lax.max, range(view.ndim - 1))
+        for number, column in members:
+            one = lax.index_in_dim(worst, column.column or 0, keepdims=False)
+            bad, value = outside(one, dtype, column.limit)
+            state = after(state, bad, number, value)
     return state
 
 
-def _numbered(number: int, bad: Any, value: Any) -> tuple[Any, int, Any]:
-    return bad, number, value
+def _look_at_sum(operands: Sequence[Any], number: int, column: Column, state: State) -> State:
+    """The state after looking at an index that several numbers add up to."""
+    parts = [jnp.asarray(operands[k]) for k in (column.operand, column.also) if k is not None]
+    total = jnp.sum(parts[0]) if column.also is None else greatest(parts[0] + parts[1], 0)
+    bad = lax.gt(total, np.array(column.limit, total.dtype))
+    for part in parts:
+        bad = lax.bitwise_or(bad, lax.lt(least(part, 0), np.array(0, part.dtype)))
+    return after(state, bad, number, shown(total))
 
 
 def columns_of(eqn: Any) -> tuple[Column, ...]:

@@ -40,6 +40,10 @@ class Plan:
     def in_place(self, access: Access) -> None:
         """Check an access where it is made."""
         columns = [c for c in columns_of(access.eqn) if type(c.limit) is int]
+        # What bounds one column is a fact, whatever the others do.
+        known = {c for c, bound in zip(columns, access.bounds, strict=False) if bound.inside}
+        if len(known) < len(columns) == len(access.bounds):
+            columns = [c for c in columns if c not in known]
         if not columns:
             self.unguarded.append(access)
             return

@@ -66,9 +66,13 @@ def unsigned(x: Any) -> tuple[Any, np.dtype[Any]]:
 def worst_outside(index: Any, limit: int) -> tuple[Any, Any]:
     """Whether some element of an integer array is below 0 or above a limit, and one that is."""
     view, dtype = unsigned(index)
-    worst = greatest(view, 0)
-    bad = lax.gt(worst, np.array(min(limit, np.iinfo(dtype).max), view.dtype))
-    return bad, shown(worst if dtype == view.dtype else lax.bitcast_convert_type(worst, dtype))
+    return outside(greatest(view, 0), dtype, limit)
+
+
+def outside(worst: Any, dtype: np.dtype[Any], limit: int) -> tuple[Any, Any]:
+    """Whether a number of some dtype, read as unsigned, is below 0 or above a limit, and what it shows as."""
+    bad = lax.gt(worst, np.array(min(limit, np.iinfo(dtype).max), worst.dtype))
+    return bad, shown(worst if dtype == worst.dtype else lax.bitcast_convert_type(worst, dtype))
 
 
 def shown(value: Any) -> Any:
