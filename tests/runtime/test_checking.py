@@ -509,7 +509,7 @@ class TestKinds:
             check=True,
             env=environment,
         )
-        assert done.stdout == "4 [0, 1, 0] ()\n"
+        assert done.stdout == "4 [0, 1, 1, 0] ()\n"
 
     def test_pallas_in_interpret_mode(self) -> None:
         from jax.experimental import pallas as pl
