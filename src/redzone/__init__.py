@@ -49,7 +49,6 @@ _HOME = {
     "Condition": "redzone.report.model",
     "Error": "redzone.runtime.guard",
     "Location": "redzone.report.model",
-    "OutOfBounds": "redzone.runtime.errors",
     "Pattern": "redzone.report.model",
     "Report": "redzone.report.model",
     "Verdict": "redzone.report.model",
