@@ -87,14 +87,14 @@ class Baseline:
         self.root = project_of(file)
         self.marks = frozenset(marks)
         self.met: set[Mark] = set()
-        self._seen: set[tuple[str, str]] = set()
+        self.seen: set[tuple[str, str]] = set()
         """(file, function) of every access that came by."""
 
     def silence(self, report: Report) -> None:
         """Suppress what is in the baseline; once for a report, before its findings are looked at."""
         for access in report.accesses:
             file = _filed(_found(access.location.file, self.root), self.root)
-            self._seen.add((file, access.location.function))
+            self.seen.add((file, access.location.function))
             if access.rule and not access.suppressed and self._has(access.rule, access.primitive, access.location):
                 access.suppressed = True
         if any(not mark.primitive for mark in self.marks):
@@ -113,7 +113,7 @@ class Baseline:
         return sorted(mark for mark in self.marks - self.met if self._is_stale(mark))
 
     def _is_stale(self, mark: Mark) -> bool:
-        if (mark.file, mark.function) in self._seen:
+        if (mark.file, mark.function) in self.seen:
             return True
         if mark.file.split("/")[0] in (*_LIBRARIES, "…"):
             return False  # where libraries are is not known here

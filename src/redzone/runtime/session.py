@@ -45,7 +45,10 @@ class Session:
     ) -> None:
         """`prepare` sees each report first and may silence what is not wanted; `noticed` is told of each new one."""
         self.mode = mode
+        """May be changed on the way."""
         self.is_open = False
+        self.watches = False
+        """Whether it was opened to look at compiles."""
         self.parent: Session | None = None
         """The session that was the innermost when this one was opened."""
         self.prepare = prepare

@@ -6,23 +6,33 @@ from collections.abc import Iterable, Iterator
 
 from redzone.frontend.unwatched import unwatched
 from redzone.report.model import Access, Report, Verdict
+from redzone.report.paths import shown_path
 from redzone.report.text import seconds_as_text
 from redzone.runtime.errors import described
 from redzone.runtime.session import Session
 
 
-@unwatched()
 def findings_as_text(reports: Iterable[Report]) -> str:
     """Each distinct finding with its place, witness and fix; empty where there is none."""
+    return "\n\n".join(text for _, text in each_finding(reports))
+
+
+@unwatched()
+def each_finding(reports: Iterable[Report]) -> list[tuple[str, str]]:
+    """Of each distinct finding a line and all there is to say, what is wrong for sure first."""
     groups: dict[object, tuple[Access, dict[str, None]]] = {}
     for report in reports:
         for access in report.findings:
             key = (access.rule, access.location, access.primitive, access.message)
             _, names = groups.setdefault(key, (access, {}))
             names[report.name] = None
-    # What is wrong for sure comes first.
     ordered = sorted(groups.values(), key=lambda group: group[0].verdict is not Verdict.UNSAFE)
-    return "\n\n".join("\n".join(_lines(access, list(names))) for access, names in ordered)
+    return [(_line(access), "\n".join(_lines(access, list(names)))) for access, names in ordered]
+
+
+def _line(access: Access) -> str:
+    place = f"{shown_path(access.location.file)}:{access.location.line}" if access.location.file else "<unknown>:0"
+    return f"{place}: {access.rule} {access.verdict} {' '.join(access.message.split())}"
 
 
 def _lines(access: Access, names: list[str]) -> Iterator[str]:

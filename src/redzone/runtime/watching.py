@@ -40,10 +40,11 @@ def open_session(session: Session) -> None:
     session.parent = _innermost()
     _current.set(session)
     with _lock:
-        first = not any(s.mode is not Mode.OFF for s in _open)
+        session.watches = watches = session.mode is not Mode.OFF
+        first = watches and not any(s.watches for s in _open)
         _open = (*_open, session)
         session.is_open = True
-    if first and session.mode is not Mode.OFF:
+    if first:
         try:
             intercept.watch(_on_compile)
         except Exception as error:
@@ -60,8 +61,8 @@ def close_session(session: Session) -> None:
             return
         session.is_open = False
         _open = tuple(s for s in _open if s is not session)
-        last = session.mode is not Mode.OFF and not any(s.mode is not Mode.OFF for s in _open)
-    if session.mode is not Mode.OFF and not session.programs and not session.errors:
+        last = session.watches and not any(s.watches for s in _open)
+    if session.watches and not session.programs and not session.errors:
         try:
             intercept.confirm()
         except Exception as error:
