@@ -16,7 +16,7 @@ import redzone
 
 # What a run inside this process is the first to import, is forgotten after it; JAX does not survive that.
 redzone.check(lambda x, i: x[jnp.sum(jnp.cos(x)).astype("int32") + jnp.cumsum(i)], jnp.arange(9.0), jnp.arange(3))
-redzone.checking
+assert redzone.checking is not None
 
 pytest_plugins = ["pytester"]
 
@@ -89,7 +89,8 @@ class TestUnasked:
         assert heavy == "[]" and int(count) < 10
 
     def test_the_marker_is_known(self, run: Run) -> None:
-        run("\n    @pytest.mark.redzone('off')\n    def test_it(): pass\n", "--strict-markers").assert_outcomes(passed=2)
+        marked = "\n    @pytest.mark.redzone('off')\n    def test_it(): pass\n"
+        run(marked, "--strict-markers").assert_outcomes(passed=2)
 
     @pytest.mark.parametrize("word", ["raise", "report"])
     def test_the_environment_alone_does_not_ask(self, run: Run, monkeypatch: pytest.MonkeyPatch, word: str) -> None:
@@ -146,7 +147,7 @@ class TestAsked:
         ("arguments", "settings", "message"),
         [
             ((), {"redzone": "always"}, "ini option redzone: 'always' is no mode of redzone; use report, raise or off"),
-            (("--redzone", "--redzone-baseline", "no.json"), {}, "redzone: there is no baseline no.json; `redzone base"),
+            (("--redzone", "--redzone-baseline", "no.json"), {}, "redzone: there is no baseline no.json; `redzone ba"),
             (("--redzone=always",), {}, "--redzone"),
         ],
     )
