@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from redzone.report.model import Report as Report
     from redzone.report.model import Verdict as Verdict
     from redzone.report.model import Witness as Witness
+    from redzone.runtime.checking import checking as checking
     from redzone.runtime.errors import OutOfBounds as OutOfBounds
     from redzone.runtime.guard import Error as Error
     from redzone.runtime.guard import guard as guard
     from redzone.runtime.jit import jit as jit
     from redzone.runtime.mode import Mode as Mode
     from redzone.runtime.pending import wait as wait
+    from redzone.runtime.session import Session as Session
 
 __version__ = "0.1.0"
 
@@ -47,12 +49,14 @@ _HOME = {
     "Condition": "redzone.report.model",
     "Error": "redzone.runtime.guard",
     "Location": "redzone.report.model",
-    "OutOfBounds": "redzone.runtime.errors",
     "Pattern": "redzone.report.model",
     "Report": "redzone.report.model",
     "Verdict": "redzone.report.model",
     "Witness": "redzone.report.model",
+    "checking": "redzone.runtime.checking",
     "Mode": "redzone.runtime.mode",
+    "OutOfBounds": "redzone.runtime.errors",
+    "Session": "redzone.runtime.session",
 }
 
 __all__ = [
@@ -66,12 +70,14 @@ __all__ = [
     "Pattern",
     "Range",
     "Report",
+    "Session",
     "Spec",
     "Verdict",
     "Witness",
     "__version__",
     "assume",
     "check",
+    "checking",
     "example",
     "guard",
     "jit",

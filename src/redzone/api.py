@@ -17,6 +17,7 @@ from redzone.frontend import compat
 from redzone.frontend.location import locate
 from redzone.frontend.trace import Spec as Spec
 from redzone.frontend.trace import Traced, takes_dims, trace
+from redzone.frontend.unwatched import unwatched
 from redzone.prove.decide import Deciding
 from redzone.report import suppress
 from redzone.report.model import Report
@@ -46,6 +47,7 @@ def first_use() -> None:
 _one_at_a_time = threading.RLock()
 
 
+@unwatched()
 def check_traced(traced: Traced) -> Report:
     """The verdicts of an already traced function."""
     with _one_at_a_time:

@@ -13,11 +13,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from redzone import __version__
+from redzone.commands.baseline import baseline as baseline_command
+from redzone.commands.run import run as run_command
 from redzone.frontend.config import FORMATS, BadConfig, Config, check_codes, nearest_config
 from redzone.report.codes import CODES
 
 if TYPE_CHECKING:
     from redzone.frontend.targets import Failed, Target
+    from redzone.report.baseline import Baseline
     from redzone.report.model import Report, Suppression
 
 CLEAN, FINDINGS, COULD_NOT_CHECK = 0, 1, 2
@@ -27,6 +30,10 @@ CLEAN, FINDINGS, COULD_NOT_CHECK = 0, 1, 2
 @click.version_option(__version__, prog_name="redzone", message="%(prog)s %(version)s")
 def main() -> None:
     """Does every array access of a JAX program stay inside its buffer?"""
+
+
+main.add_command(baseline_command)
+main.add_command(run_command)
 
 
 @main.command()
@@ -46,6 +53,7 @@ def rules() -> None:
 @click.option("--exit-zero", is_flag=True, default=None, help="Exit with 0 even when there are findings.")
 @click.option("--select", metavar="CODES", help="Report only these rules, such as RZ1,RZ201.")
 @click.option("--ignore", metavar="CODES", help="Do not report these rules.")
+@click.option("--baseline", metavar="FILE", help="Findings listed there do not count; `redzone baseline` writes it.")
 def check(
     targets: tuple[str, ...],
     arg_texts: tuple[str, ...],
@@ -56,30 +64,45 @@ def check(
     exit_zero: bool | None,
     select: str | None,
     ignore: str | None,
+    baseline: str | None,
 ) -> None:
     """Check functions: pkg.module:function (with --arg), files, or folders.
 
     In files and folders every function is checked that says its shapes, by @redzone.example(...) or by
     jaxtyping annotations. Exit codes: 0 clean, 1 findings, 2 something could not be checked.
     """
+    config = configured(
+        format=output, strict=strict, exit_zero=exit_zero, select=select, ignore=ignore, baseline=baseline
+    )
+    outcome = Outcome(config, witness, baseline=known_findings(config))
+    check_all(targets, arg_texts, dims, outcome)
+    outcome.finish()
+    sys.exit(outcome.exit_code())
+
+
+def configured(select: str | None = None, ignore: str | None = None, **given: Any) -> Config:
+    """The project's settings under those of the command line; ends the command where they cannot be followed."""
     try:
-        given: dict[str, Any] = {
-            "format": output,
-            "strict": strict,
-            "exit_zero": exit_zero,
-            "select": _codes(select, "--select"),
-            "ignore": _codes(ignore, "--ignore"),
-        }
+        given["select"] = _codes(select, "--select")
+        given["ignore"] = _codes(ignore, "--ignore")
         config = nearest_config(Path.cwd())
     except BadConfig as error:
         click.echo(f"redzone: {error}", err=True)
         sys.exit(COULD_NOT_CHECK)
-    config = replace(config, **{key: value for key, value in given.items() if value is not None})
-    outcome = Outcome(config, witness)
-    for item in _prepared(targets, arg_texts, dims, config):
-        _check_one(item, outcome)
-    outcome.finish()
-    sys.exit(outcome.exit_code())
+    return replace(config, **{key: value for key, value in given.items() if value is not None})
+
+
+def known_findings(config: Config) -> Baseline | None:
+    """The baseline of a configuration; ends the command where it cannot be read."""
+    if not config.baseline:
+        return None
+    from redzone.report.baseline import BadBaseline, read_baseline
+
+    try:
+        return read_baseline(config.baseline)
+    except BadBaseline as error:
+        click.echo(f"redzone: {error}", err=True)
+        sys.exit(COULD_NOT_CHECK)
 
 
 @dataclass(slots=True)
@@ -91,12 +114,15 @@ class Outcome:
     """Whether inputs that break the conditions are searched for and shown."""
     reports: list[Report] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
+    baseline: Baseline | None = None
 
     def report(self, report: Report) -> None:
         for access in report.accesses:
             if access.rule and not self.config.reports(access.rule):
                 access.suppressed = True
             access.keep_lints(self.config.reports)
+        if self.baseline is not None:
+            self.baseline.silence(report)
         self.reports.append(report)
         if self.config.format == "text":
             # Comments that silence nothing are told once, when every function had its chance to use them.
@@ -130,6 +156,8 @@ class Outcome:
                 click.echo(suppression_as_concise(suppression))
         else:
             self._finish_text()
+        for line in self.baseline.words() if self.baseline is not None else ():
+            click.echo(f"redzone: {line}", err=True)
 
     def _finish_text(self) -> None:
         from redzone.report.text import rendered_unused
@@ -169,6 +197,12 @@ class Outcome:
                 )
             )
         return FINDINGS if found and not self.config.exit_zero else CLEAN
+
+
+def check_all(targets: tuple[str, ...], arg_texts: tuple[str, ...], dims: tuple[str, ...], outcome: Outcome) -> None:
+    """Check every function that the targets name."""
+    for item in _prepared(targets, arg_texts, dims, outcome.config):
+        _check_one(item, outcome)
 
 
 def _prepared(

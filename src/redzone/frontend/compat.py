@@ -10,7 +10,7 @@ import contextlib
 import functools
 import os
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 from jax._src import config as _config
@@ -183,6 +183,90 @@ def _up_to_us(frames: list[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
     return frames
 
 
+class Origin(NamedTuple):
+    """What a jaxpr knows of the function it was traced from; empty where it does not."""
+
+    function: str
+    file: str
+    line: int
+    arguments: tuple[str, ...]
+    is_operation: bool
+    """Whether it is one primitive that was called outside of jit."""
+
+
+_JAX = os.path.join(os.path.dirname(os.path.abspath(jax.__file__)), "")
+_DISPATCH = os.path.join(_JAX, "_src", "dispatch.py")
+
+
+def is_jaxs_own(file: str) -> bool:
+    """Whether a file is part of JAX."""
+    return file.startswith(_JAX)
+
+
+def origin_of(jaxpr: Any) -> Origin:
+    """The function a jaxpr was traced from, and its arguments' names as far as JAX kept them."""
+    info = getattr(open_jaxpr(jaxpr)[0], "debug_info", None)
+    name = getattr(info, "func_name", "") or ""
+    file = getattr(info, "func_filename", None) or ""
+    line = getattr(info, "func_lineno", None) or 0
+    names = getattr(info, "arg_names", None) or ()
+    return Origin("" if name == "<unknown>" else name, file, line, tuple(n or "" for n in names), file == _DISPATCH)
+
+
+def wrap_lowering(wrapped: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Callable[[], None]:
+    """Put `wrapped(f)` in the place of the function f that every compile passes; the result takes it away again."""
+    from jax._src.interpreters import mlir
+
+    lower = getattr(mlir, "lower_jaxpr_to_module", None)
+    if lower is None:
+        raise moved("mlir.lower_jaxpr_to_module is gone")
+    ours = wrapped(lower)
+    mlir.lower_jaxpr_to_module = ours
+
+    def take_away() -> None:
+        # Somebody else may have wrapped it since: theirs calls ours, which then only passes on.
+        if mlir.lower_jaxpr_to_module is ours:
+            mlir.lower_jaxpr_to_module = lower
+
+    return take_away
+
+
+def lowered(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[str, Any]:
+    """Name and closed jaxpr, from the arguments of the function that every compile passes."""
+    given = {**dict(zip(("module_name", "jaxpr"), args, strict=False)), **kwargs}
+    return str(given["module_name"]), given["jaxpr"]
+
+
+def backend_is_up() -> bool:
+    """Whether JAX has looked for its devices already, which a program may want to configure before."""
+    from jax._src import xla_bridge
+
+    return bool(xla_bridge.backends_are_initialized())
+
+
+@contextlib.contextmanager
+def plain_surroundings() -> Iterator[None]:
+    """JAX as if nothing was being traced and nobody had changed how operations behave."""
+    with (
+        _core.eval_context(),
+        jax.disable_jit(False),
+        jax.debug_nans(False),
+        jax.debug_infs(False),
+        jax.transfer_guard("allow"),
+        jax.numpy_rank_promotion("allow"),
+        jax.numpy_dtype_promotion("standard"),
+        jax.log_compiles(False),
+    ):
+        yield
+
+
+def hide_from_tracebacks(file: str) -> None:
+    """Leave a file's frames out of the tracebacks that JAX shows."""
+    from jax._src import traceback_util
+
+    traceback_util.register_exclusion(file)
+
+
 @functools.cache
 def self_test() -> None:
     """Trace one small function and look at everything redzone relies on."""
@@ -210,6 +294,11 @@ def self_test() -> None:
         raise JaxMoved(_moved_message(str(moved))) from None
     except (AttributeError, TypeError, ImportError, IndexError) as error:
         raise JaxMoved(_moved_message(str(error))) from error
+
+
+def moved(what: str) -> JaxMoved:
+    """The error for something that this JAX does in another way than those redzone knows."""
+    return JaxMoved(_moved_message(what))
 
 
 def _moved_message(what: str) -> str:

@@ -27,6 +27,8 @@ class Config:
     format: str = "text"
     exit_zero: bool = False
     exclude: tuple[str, ...] = ()
+    baseline: str = ""
+    """The file of known findings; in pyproject.toml its path is from that file's folder."""
 
     def reports(self, rule: str) -> bool:
         """Whether findings of this rule are wanted."""
@@ -41,7 +43,9 @@ def nearest_config(start: Path) -> Config:
         if file.is_file():
             table = _table(file)
             if table is not None:
-                return config_from(table, str(file))
+                config = config_from(table, str(file))
+                baseline = str(folder / config.baseline) if config.baseline else ""
+                return dataclasses.replace(config, baseline=baseline)
     return Config()
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from redzone.access.site import Site
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.frontend.trace import Input
+from redzone.frontend.unwatched import unwatched
 from redzone.prove.needs import FAR, Need, is_far
 from redzone.prove.pasted import pasted
 from redzone.prove.replay import Purse, Replay
@@ -184,6 +185,7 @@ def just_outside(
     return {**others, leaf: _element(inputs[leaf], facts[leaf], need, number)}
 
 
+@unwatched()
 def witnesses(
     closed: Any,
     sites: Sequence[Site],

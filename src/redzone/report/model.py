@@ -241,6 +241,13 @@ class Access:
             lint if wanted(lint.code) else dataclasses.replace(lint, suppressed=True) for lint in self.lints
         )
 
+    def silence_lints(self, unwanted: Callable[[Lint], bool]) -> None:
+        """Suppress the lints that are not wanted."""
+        self._lints = tuple(
+            dataclasses.replace(lint, suppressed=True) if not lint.suppressed and unwanted(lint) else lint
+            for lint in self.lints
+        )
+
     @property
     def known_witness(self) -> Witness | None:
         """The witness if it is known already."""

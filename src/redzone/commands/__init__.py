@@ -1,0 +1,1 @@
+"""The commands of `redzone` besides check, one module each."""
