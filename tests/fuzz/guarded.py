@@ -125,6 +125,8 @@ def _everything(guarded: Guarded) -> Any:
 
     def call(args: Sequence[Any]) -> tuple[Any, str]:
         result, state = compiled(*args)
+        if state is None:
+            return result, ""
         code, value = (int(x) for x in state)
         return result, f"check {code}: {plan.checks[code - 1]} saw {value}" if code else ""
 

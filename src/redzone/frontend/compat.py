@@ -67,6 +67,16 @@ def rebind(eqn: Any, values: list[Any]) -> list[Any]:
         return bind(eqn, values)
 
 
+def has_refs(jaxpr: Any) -> bool:
+    """Whether a program makes or uses mutable refs."""
+    inner, _ = open_jaxpr(jaxpr)
+    return any(
+        any(hasattr(v.aval, "inner_aval") for v in (*eqn.invars, *eqn.outvars))
+        or any(has_refs(body) for body in inner_jaxprs(eqn.params))
+        for eqn in inner.eqns
+    )
+
+
 def is_wide() -> bool:
     """Whether 64-bit types are on here."""
     return bool(_config.enable_x64.value)

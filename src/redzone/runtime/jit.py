@@ -59,6 +59,8 @@ class Guarded:
         self._mode = mode
         self._options = options
         self._programs: list[Prepared] = []
+        self._exact: dict[Any, Prepared] = {}
+        """By the arguments it is for: a program whose conditions were broken though every access stayed inside."""
         self._compiled = self._jit()
         self._plain: Any = jax.jit(fn, **options)
 
@@ -110,12 +112,13 @@ class Guarded:
         mode = asked(self._mode)
         if mode is Mode.OFF or _here.inside:
             return self._fn(*args, **kwargs), None
-        prepared = _here.resumed
+        prepared = _here.resumed or self._exact.get(_signature(args, kwargs))
         if prepared is None:
             with tracing():
                 prepared = Prepared(self._fn, args, kwargs, self._name)
             outer = len(prepared.outer)
             prepared.gone = frozenset(leaf + outer for leaf in self._donated(args, kwargs))
+            prepared.signature = _signature(args, kwargs)
             prepared.places = tuple(
                 k for k, x in enumerate(jax.tree_util.tree_leaves((args, kwargs))) if isinstance(x, jax.core.Tracer)
             )
@@ -212,11 +215,17 @@ class Guarded:
         state = jax.jit(lambda *values: prepared.guarded(values, plan)[1])(*own)
         code, value = (int(x) for x in np.asarray(state))
         if not code:
-            # The condition is enough but not needed; from now on the accesses themselves are looked at.
-            prepared.exactly, prepared._plan = True, None
-            self._compiled = self._jit()
+            self._look_closer(prepared)
             return None
         return plan.checks[code - 1], value
+
+    def _look_closer(self, prepared: Prepared) -> None:
+        """A condition is enough but not needed: from now on the accesses themselves are looked at."""
+        if prepared.signature not in self._exact and not prepared.outer:
+            twin = prepared.looking_closer()
+            self._programs.append(twin)
+            self._exact[prepared.signature] = twin
+            self._compiled = self._jit()
 
     def _donated(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> frozenset[int]:
         """The leaves that are gone after the call."""
@@ -283,6 +292,12 @@ class Guarded:
 
     def __repr__(self) -> str:
         return f"<redzone.jit of {self._name}>"
+
+
+def _signature(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a program is made for: types of arrays, values of what is static."""
+    leaves, tree = jax.tree_util.tree_flatten((args, kwargs))
+    return tree, tuple(jax.typeof(x) if isinstance(x, jax.core.Tracer) else (type(x), x) for x in leaves)
 
 
 class _Marked:

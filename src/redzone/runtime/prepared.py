@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 import threading
@@ -12,7 +13,7 @@ import jax
 import numpy as np
 
 from redzone.api import check_traced, first_use
-from redzone.frontend.compat import closed_over, is_wide
+from redzone.frontend.compat import closed_over, has_refs, is_wide
 from redzone.frontend.trace import Traced, trace
 from redzone.report.model import Access, Report
 from redzone.runtime.checks import InPlace
@@ -46,6 +47,8 @@ class Prepared:
         self.traced: Traced = trace(fn, args, kwargs, name=name, is_input=_is_traced, make=self._jitted)
         self.gone: frozenset[int] = frozenset()
         """The inputs, by leaf, that cannot be looked at after the call."""
+        self.signature: Any = None
+        """The arguments it was made for."""
         self.places: tuple[int, ...] = ()
         """Where the function's own inputs stand among the leaves of a call, between what is static."""
         self.report: Report | None = None
@@ -87,6 +90,13 @@ class Prepared:
         self._done.wait()
         return self.report
 
+    def looking_closer(self) -> Prepared:
+        """The same program with every condition checked at its access."""
+        twin = copy.copy(self)
+        twin.exactly, twin._plan = True, None
+        twin.__dict__.pop("small", None)
+        return twin
+
     # The program
 
     def leaves_of(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
@@ -127,7 +137,7 @@ class Prepared:
         closed = self.traced.jaxpr
         numbers = [n for eqn in program.out_of_reach(closed) for n in program.inside_of(eqn)]
         self.missed = list(dict.fromkeys(c.access for n in numbers if isinstance(c := plan.checks[n - 1], InPlace)))
-        if program.replaces_derivative(closed):
+        if program.replaces_derivative(closed) and not has_refs(closed):
             return self._with_own_derivatives(program, leaves, state)
         flat, state = program.run(closed, leaves, state)
         return jax.tree_util.tree_unflatten(self.out_tree, flat), state
