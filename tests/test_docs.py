@@ -86,6 +86,11 @@ def test_the_rules_page_is_current() -> None:
         assert f"`{code}`" in page
 
 
+def test_the_json_page_is_current() -> None:
+    page = _script("generate_json").json_page()
+    assert (PROJECT / "docs" / "json.md").read_text() == page, "run `python docs/generate_json.py`"
+
+
 def test_bench_tables_are_put_between_the_marks() -> None:
     insert = _script("insert_bench")
     page = (PROJECT / "docs" / "performance.md").read_text()

@@ -27,6 +27,8 @@ def test_everything_survives_a_round_trip() -> None:
         "line": 12,
         "function": "lookup",
         "text": "return table[row]",
+        "span": None,
+        "index": None,
     }
     assert first["bounds"] == [{"dim": 0, "lo": 0, "hi": 16, "min": 0, "max": 15}]
     assert first["witness"] == {"index": [16], "path": "iteration 3", "shown": "position = 160"}
