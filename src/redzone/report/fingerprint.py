@@ -13,7 +13,7 @@ from redzone.report.run import relative_to
 def fingerprint(code: str, place: Location, root: str, kind: str = "") -> str:
     """Made from the rule, the file, the function and the words of the line, not from its number."""
     words = (code, relative_to(place.file, root), place.function, " ".join(place.text.split()), kind)
-    return hashlib.sha256("\x1f".join(words).encode()).hexdigest()[:32]
+    return hashlib.sha256("\x1f".join(words).encode("utf-8", "replace")).hexdigest()[:32]
 
 
 def access_fingerprint(access: Access, root: str) -> str:

@@ -14,6 +14,7 @@ _WRITERS = {
     "text": "redzone.report.text:run_as_text",
     "concise": "redzone.report.concise:run_as_concise",
     "json": "redzone.report.json:run_as_json_text",
+    "html": "redzone.report.html:run_as_html",
     "sarif": "redzone.report.sarif:run_as_sarif",
     "github": "redzone.report.github:run_as_github",
     "junit": "redzone.report.junit:run_as_junit",
@@ -33,7 +34,8 @@ def rendered(format: str, run: Run) -> str:
     """The run in one of the formats, ending with a line end unless there is nothing to tell."""
     home, _, name = _WRITERS[format].partition(":")
     write: Callable[[Run], str] = getattr(importlib.import_module(home), name)
-    text = write(run)
+    # Lone surrogates cannot be written as UTF-8; names of files may smuggle them in.
+    text = write(run).encode("utf-8", "replace").decode("utf-8")
     return text if not text or text.endswith("\n") else text + "\n"
 
 
