@@ -22,7 +22,10 @@ def sources_of(report: Report) -> dict[str, dict[int, str]]:
 
 
 def _lines(file: str, numbers: set[int]) -> Iterator[tuple[int, str]]:
-    lines = linecache.getlines(file)
+    try:
+        lines = linecache.getlines(file)
+    except ValueError:  # a name no file can have
+        return
     for number in sorted(numbers):
         if 0 < number <= len(lines):
             yield number, lines[number - 1].rstrip("\r\n")
