@@ -113,7 +113,13 @@ def test_calls_inside_other_calls_and_functions(cell: Cell) -> None:
 
 def test_the_cell_runs_as_it_would(cell: Cell) -> None:
     shown = cell(
-        "%%redzone\nclass A:\n    def __init__(self): super().__init__()\na = A()\nprint(sorted(vars(a)), *'ab', sep='-')"
+        """
+        %%redzone
+        class A:
+            def __init__(self): super().__init__()
+        a = A()
+        print(sorted(vars(a)), *'ab', sep='-')
+        """
     )
     assert shown.error is None and shown.printed == "[]-a-b\n" and shown.html == []
     shown = cell("%%redzone\nimport math\nmath.sqrt(-1)")

@@ -62,7 +62,7 @@ def report_as_cell(report: Report) -> str:
             left_out=max(0, len(items) - _TOLD),
             rows=[_row(row.access, row.count, row.pattern) for row in rows[:_ROWS]],
             rows_left_out=max(0, len(rows) - _ROWS),
-            access_text=f"All {len(report.accesses):,} accesses",
+            access_text="1 access" if len(report.accesses) == 1 else f"All {len(report.accesses):,} accesses",
         )
     )
     return text.encode("utf-8", "replace").decode("utf-8")
