@@ -15,6 +15,7 @@ from redzone.report.paths import shown_path
 from redzone.report.place import Span
 from redzone.report.rows import rows_of, short_aval
 from redzone.report.run import Run
+from redzone.report.sources import line_of
 
 #: How many findings are told in full, and how many rows the table has: a notebook is saved with its output.
 _TOLD, _ROWS = 8, 100
@@ -119,7 +120,7 @@ def _place(location: Location) -> str:
 
 def _parts(location: Location, report: Report, index: Span | None) -> tuple[Part, ...]:
     """The source line cut into plain text, the access, and its index."""
-    text = report.sources.get(location.file, {}).get(location.line) or location.text
+    text = line_of(location, report)
     if not text:
         return ()
     whole, inner = on_line(location.span, location.line, text), on_line(index, location.line, text)

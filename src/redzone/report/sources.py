@@ -21,6 +21,15 @@ def sources_of(report: Report) -> dict[str, dict[int, str]]:
     return {file: dict(_lines(file, numbers)) for file, numbers in wanted.items()}
 
 
+def line_of(location: Location, report: Report) -> str:
+    """The source line of a location as it stands in its file, or as much of it as is known."""
+    kept = report._sources
+    if kept is not None:
+        return kept.get(location.file, {}).get(location.line) or location.text
+    found = dict(_lines(location.file, {location.line})) if location.file else {}
+    return found.get(location.line) or location.text
+
+
 def _lines(file: str, numbers: set[int]) -> Iterator[tuple[int, str]]:
     try:
         lines = linecache.getlines(file)

@@ -17,6 +17,7 @@ from redzone.report.model import Access, Cause, DimBounds, Lint, Location, Loss,
 from redzone.report.paths import shown_path
 from redzone.report.rows import Row, places_of, rows_of, short_aval
 from redzone.report.run import Run
+from redzone.report.sources import line_of
 from redzone.report.suppress import complaint, unused
 
 _STYLE = {
@@ -164,7 +165,7 @@ def _excerpt(row: Row, report: Report) -> Iterator[RenderableType]:
 
 def _lint(lint: Lint, report: Report) -> Iterator[RenderableType]:
     yield Text.assemble((f"warning[{lint.code}]", "yellow"), (f": {lint.message}", "bold"))
-    part = on_line(lint.location.span, lint.location.line, _line(lint.location, report))
+    part = on_line(lint.location.span, lint.location.line, line_of(lint.location, report))
     labels = [Label(*part, "", "yellow")] if part is not None else []
     yield from _source_lines(lint.location, report, labels)
     details = _labelled()
@@ -178,17 +179,12 @@ def _source_lines(location: Location, report: Report, labels: Sequence[Label] = 
         inside = f" in {location.function}" if location.function else ""
         yield Text(f"{gutter}--> {shown_path(location.file)}:{location.line}{inside}", style="blue")
         if location.text:
-            yield Excerpt(location.line, _line(location, report), tuple(labels))
-
-
-def _line(location: Location, report: Report) -> str:
-    """The source line as it stands in the file, or what is known of it."""
-    return report.sources.get(location.file, {}).get(location.line) or location.text
+            yield Excerpt(location.line, line_of(location, report), tuple(labels))
 
 
 def _labels(access: Access, report: Report) -> list[Label]:
     """What to write under the index and under the array, where it is known which part of the line they are."""
-    place, line = access.location, _line(access.location, report)
+    place, line = access.location, line_of(access.location, report)
     index = index_of(place)
     part = on_line(index, place.line, line)
     marked = part or on_line(place.span, place.line, line)
