@@ -80,3 +80,8 @@ def test_plain_values() -> None:
     assert plain(np.arange(3)) == [0, 1, 2]
     assert plain({1: (2, None)}) == {"1": [2, None]}
     assert plain(object).startswith("<class")
+
+
+def test_a_dimension_that_numpy_counted() -> None:
+    whole = report_as_json(report(unsafe(_bounds=(DimBounds(np.int64(1), np.int64(0), 3, 0, 3),))))
+    assert json.loads(json.dumps(whole))["accesses"][0]["bounds"][0]["dim"] == 1

@@ -170,7 +170,7 @@ def plain(value: Any) -> Any:
 
 def _bounds(bounds: DimBounds) -> dict[str, Any]:
     return {
-        "dim": bounds.dim,
+        "dim": plain(bounds.dim),
         "lo": plain(bounds.lo),
         "hi": plain(bounds.hi),
         "min": plain(bounds.min),

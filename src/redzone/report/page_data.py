@@ -54,7 +54,7 @@ def page_data(run: Run) -> dict[str, Any]:
         "sources": sources,
         "codes": {code.code: {"name": code.name, "meaning": code.meaning} for code in CODES.values()},
         "unused": [
-            {"text": complaint(s), "place": f"{run.relative(s.location.file)}:{s.location.line}"}
+            {"text": complaint(s), "place": f"{shown_file(s.location.file, run.root)}:{s.location.line}"}
             for s in run.unused_comments()
         ],
     }
@@ -83,15 +83,22 @@ def embedded(data: Any) -> str:
     return text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
 
 
+def shown_file(file: str, root: str) -> str:
+    """A file as a page shows it: from the root of the run, or from where packages are installed."""
+    shown = relative_to(file, root)
+    _, packages, inside = shown.rpartition("/site-packages/")
+    return inside if packages else shown
+
+
 def _with_shown_paths(part: Any, root: str) -> Any:
-    """Every file as it is shown: from the root of the run."""
+    """Every file as it is shown."""
     if isinstance(part, list):
         return [_with_shown_paths(item, root) for item in part]
     if isinstance(part, dict):
         shown = {key: _with_shown_paths(value, root) for key, value in part.items()}
         if isinstance(part.get("file"), str):
-            shown["file"] = relative_to(part["file"], root)
+            shown["file"] = shown_file(part["file"], root)
         if isinstance(part.get("sources"), dict):
-            shown["sources"] = {relative_to(file, root): lines for file, lines in part["sources"].items()}
+            shown["sources"] = {shown_file(file, root): lines for file, lines in part["sources"].items()}
         return shown
     return part

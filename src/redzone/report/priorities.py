@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from redzone.report.codes import CODES
 from redzone.report.model import Access, Location, Verdict
+from redzone.report.page_data import shown_file
 from redzone.report.rows import rows_of
 from redzone.report.run import Run
 
@@ -30,8 +31,16 @@ class Todo:
 
 
 def fix_first(run: Run) -> list[Todo]:
-    """Writes that leave their arrays, then reads, then what is not proved, then traps, then conditions."""
-    return sorted(_todos(run), key=lambda todo: todo.rank)[:FEW]
+    """Writes that leave their arrays, then reads, then what is not proved, then traps, then conditions.
+
+    What is the matter with several arrays on the same line is told once.
+    """
+    told: dict[tuple[str, ...], Todo] = {}
+    for todo in sorted(_todos(run), key=lambda todo: todo.rank):
+        key = (todo.label, todo.place, todo.text) if todo.verdict != "requires" and todo.place else (todo.link,)
+        first = told.get(key)
+        told[key] = todo if first is None else dataclasses.replace(first, count=first.count + todo.count)
+    return list(told.values())[:FEW]
 
 
 def _todos(run: Run) -> Iterator[Todo]:
@@ -88,4 +97,4 @@ def _finding(access: Access, count: int, number: int, run: Run) -> Todo:
 
 
 def _place(location: Location, run: Run) -> str:
-    return f"{run.relative(location.file)}:{location.line}" if location.file else ""
+    return f"{shown_file(location.file, run.root)}:{location.line}" if location.file else ""
