@@ -250,3 +250,56 @@ def _everything(master: int) -> str:
         chunks.append(chunk)
     os.close(master)
     return b"".join(chunks).decode()
+
+
+def test_files_besides(run: Run, tmp_path: Path) -> None:
+    files = ("--html", "a.html", "--json", "a.json", "--sarif", "a.sarif", "--junit", "a.xml")
+    result = run("m.py:bad", *ARGS, *files)
+    assert result.exit_code == 1 and "unsafe[RZ101]" in result.stdout
+    assert (tmp_path / "a.html").read_text().startswith("<!doctype html>")
+    assert json.loads((tmp_path / "a.json").read_text())["exit_code"] == 1
+    sarif = json.loads((tmp_path / "a.sarif").read_text())["runs"][0]
+    assert sarif["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "m.py"
+    assert '<failure type="RZ101"' in (tmp_path / "a.xml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("format", "start"),
+    [
+        ("text", "m.py:bad: 1 access"),
+        ("concise", "m.py:8: RZ101"),
+        ("json", "{"),
+        ("html", "<!doctype html>"),
+        ("sarif", "{"),
+        ("github", "::error file=m.py,line=8,"),
+        ("junit", "<?xml"),
+    ],
+)
+def test_output_instead(run: Run, tmp_path: Path, format: str, start: str) -> None:
+    printed = run("m.py:bad", *ARGS, "--format", format)
+    assert printed.exit_code == 1 and printed.stdout.startswith(start)
+    written = run("m.py:bad", *ARGS, "--format", format, "--output", "out")
+    assert written.exit_code == 1 and written.stdout == ""
+    assert (tmp_path / "out").read_text().startswith(start)
+
+
+def test_what_could_not_be_checked_is_in_every_format(run: Run, tmp_path: Path) -> None:
+    for format in ("json", "sarif", "github", "junit", "html"):
+        result = run("m.py:branches", *ARGS, "--format", format)
+        assert result.exit_code == 2 and result.stderr == ""
+        assert "TracerBoolConversionError" in result.stdout, format
+    result = run("m.py:branches", *ARGS, "--format", "sarif", "-o", "out")
+    assert "m.py:branches: could not be checked" in result.stderr
+
+
+def test_a_file_that_cannot_be_written(run: Run) -> None:
+    result = run("m.py:good", *ARGS, "--html", "no/such/a.html")
+    assert result.exit_code == 2
+    assert "no/such/a.html could not be written: No such file or directory" in result.stderr
+
+
+def test_a_check_shown_again_from_json(run: Run) -> None:
+    run("m.py:bad", *ARGS, "--json", "a.json")
+    again = CliRunner().invoke(main, ["report", "a.json", "--format", "concise"])
+    assert again.exit_code == 0
+    assert again.stdout == run("m.py:bad", *ARGS, "--format", "concise").stdout

@@ -86,6 +86,26 @@ def test_the_rules_page_is_current() -> None:
         assert f"`{code}`" in page
 
 
+def test_the_json_page_is_current() -> None:
+    page = _script("generate_json").json_page()
+    assert (PROJECT / "docs" / "json.md").read_text() == page, "run `python docs/generate_json.py`"
+
+
+def test_the_gallery_is_current(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(PROJECT)
+    gallery = _script("make_gallery")
+    entries = gallery.bugs()
+    assert len(entries) == 10 == len({bug.link for bug in entries})
+    assert (PROJECT / "docs" / "gallery.md").read_text() == gallery.page(entries), "run `python docs/make_gallery.py`"
+    for bug in entries:
+        assert bug.link.startswith("https://github.com/")
+        report = bug.report
+        assert report.findings or report.requires or report.lints, bug.name
+        shown = (PROJECT / "docs" / "gallery" / f"{bug.name}.svg").read_text("utf-8")
+        assert gallery.words(shown) == gallery.words(gallery.image(bug)), "run `python docs/make_gallery.py`"
+        assert re.findall(r"(?:href|src|url)\W+https?:", shown) == []
+
+
 def test_bench_tables_are_put_between_the_marks() -> None:
     insert = _script("insert_bench")
     page = (PROJECT / "docs" / "performance.md").read_text()

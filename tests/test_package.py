@@ -31,7 +31,7 @@ def test_importing_redzone_loads_nothing_heavy() -> None:
     program = (
         "import sys, redzone\n"
         "redzone.example\n"
-        "heavy = {'jax', 'numpy', 'rich', 'click', 'islpy', 'redzone.engine', 'redzone.api'}\n"
+        "heavy = {'jax', 'numpy', 'rich', 'click', 'islpy', 'jinja2', 'IPython', 'redzone.engine', 'redzone.api'}\n"
         "print(sorted(heavy & set(sys.modules)))\n"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
@@ -82,7 +82,7 @@ LAYERS = (
     ("prove",),
     ("api",),
     ("runtime",),
-    ("cli", "commands", "pytest_plugin", "__init__", "__main__"),
+    ("cli", "commands", "notebook", "pytest_plugin", "__init__", "__main__"),
 )
 LAYER = {name: height for height, names in enumerate(LAYERS) for name in names}
 

@@ -94,5 +94,12 @@ def __getattr__(name: str) -> Any:
     return value
 
 
+def load_ipython_extension(shell: Any) -> None:
+    """What `%load_ext redzone` calls: brings `%%redzone` and `%redzone`."""
+    from redzone.notebook import load
+
+    load(shell)
+
+
 def __dir__() -> list[str]:
     return sorted(__all__)

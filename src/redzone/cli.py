@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -14,6 +13,7 @@ import click
 
 from redzone import __version__
 from redzone.commands.baseline import baseline as baseline_command
+from redzone.commands.report import report as report_command
 from redzone.commands.run import run as run_command
 from redzone.frontend.config import FORMATS, BadConfig, Config, check_codes, nearest_config
 from redzone.report.codes import CODES
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from redzone.frontend.targets import Failed, Target
     from redzone.report.baseline import Baseline
     from redzone.report.model import Report, Suppression
+    from redzone.report.run import Run
 
 CLEAN, FINDINGS, COULD_NOT_CHECK = 0, 1, 2
 
@@ -33,6 +34,7 @@ def main() -> None:
 
 
 main.add_command(baseline_command)
+main.add_command(report_command)
 main.add_command(run_command)
 
 
@@ -47,7 +49,12 @@ def rules() -> None:
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option("--arg", "arg_texts", multiple=True, metavar="SPEC", help="An argument: 'i32[10] min=0 max=9'.")
 @click.option("--dim", "dims", multiple=True, metavar="CONSTRAINT", help="On named dimensions: 'n >= 8'.")
-@click.option("--format", "output", type=click.Choice(FORMATS), help="How to show the result.")
+@click.option("--format", "shown_as", type=click.Choice(FORMATS), help="How to show the result.")
+@click.option("--output", "-o", metavar="FILE", type=click.Path(dir_okay=False), help="Write it to FILE instead.")
+@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page to FILE.")
+@click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Also write JSON to FILE.")
+@click.option("--sarif", metavar="FILE", type=click.Path(dir_okay=False), help="Also write SARIF to FILE.")
+@click.option("--junit", metavar="FILE", type=click.Path(dir_okay=False), help="Also write JUnit XML to FILE.")
 @click.option("--strict/--no-strict", default=None, help="Conditions on inputs and warnings count as findings too.")
 @click.option("--witness", is_flag=True, help="Show for each condition an input that breaks it.")
 @click.option("--exit-zero", is_flag=True, default=None, help="Exit with 0 even when there are findings.")
@@ -58,7 +65,12 @@ def check(
     targets: tuple[str, ...],
     arg_texts: tuple[str, ...],
     dims: tuple[str, ...],
+    shown_as: str | None,
     output: str | None,
+    html: str | None,
+    json_file: str | None,
+    sarif: str | None,
+    junit: str | None,
     strict: bool | None,
     witness: bool,
     exit_zero: bool | None,
@@ -72,9 +84,11 @@ def check(
     jaxtyping annotations. Exit codes: 0 clean, 1 findings, 2 something could not be checked.
     """
     config = configured(
-        format=output, strict=strict, exit_zero=exit_zero, select=select, ignore=ignore, baseline=baseline
+        format=shown_as, strict=strict, exit_zero=exit_zero, select=select, ignore=ignore, baseline=baseline
     )
-    outcome = Outcome(config, witness, baseline=known_findings(config))
+    files = {"html": html, "json": json_file, "sarif": sarif, "junit": junit}
+    wanted = {name: file for name, file in files.items() if file}
+    outcome = Outcome(config, witness, output, wanted, baseline=known_findings(config))
     check_all(targets, arg_texts, dims, outcome)
     outcome.finish()
     sys.exit(outcome.exit_code())
@@ -112,6 +126,10 @@ class Outcome:
     config: Config
     witnesses: bool = False
     """Whether inputs that break the conditions are searched for and shown."""
+    output: str | None = None
+    """The file to write to, instead of showing anything."""
+    files: dict[str, str] = field(default_factory=dict)
+    """By format: further files to write."""
     reports: list[Report] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
     baseline: Baseline | None = None
@@ -124,6 +142,8 @@ class Outcome:
         if self.baseline is not None:
             self.baseline.silence(report)
         self.reports.append(report)
+        if self.output:
+            return
         if self.config.format == "text":
             # Comments that silence nothing are told once, when every function had its chance to use them.
             _show(replace(report, suppressions=()), self.witnesses)
@@ -136,7 +156,7 @@ class Outcome:
 
     def failure(self, failed: Failed) -> None:
         self.failures.append(failed)
-        if self.config.format != "json":
+        if self.config.format in ("text", "concise") or self.output:
             click.echo(f"{failed.name}: could not be checked\n  {_indented(failed.reason)}", err=True)
 
     def unused(self) -> tuple[Suppression, ...]:
@@ -147,41 +167,41 @@ class Outcome:
         return unused(s for report in self.reports for s in report.suppressions)
 
     def finish(self) -> None:
-        if self.config.format == "json":
-            click.echo(json.dumps(self.as_json(), indent=2, ensure_ascii=False))
+        """Show what could not be shown on the way, and write the files."""
+        from redzone.commands.writing import write
+
+        for format, file in self.files.items():
+            write(self.run(), format, file)
+        if self.output:
+            write(self.run(), self.config.format, self.output)
+        elif self.config.format == "text":
+            self._finish_text()
         elif self.config.format == "concise":
             from redzone.report.concise import suppression_as_concise
 
             for suppression in self.unused():
                 click.echo(suppression_as_concise(suppression))
         else:
-            self._finish_text()
+            from redzone.report.formats import rendered
+
+            click.echo(rendered(self.config.format, self.run()), nl=False)
         for line in self.baseline.words() if self.baseline is not None else ():
             click.echo(f"redzone: {line}", err=True)
 
     def _finish_text(self) -> None:
-        from redzone.report.text import rendered_unused
+        from redzone.report.text import rendered_unused, summary_of
 
         if self.unused():
             _print(rendered_unused(self.unused()))
-        if len(self.reports) + len(self.failures) > 1:
-            findings = sum(len(report.findings) for report in self.reports)
-            parts = [f"{len(self.reports)} checked", f"{findings} findings"]
-            if self.failures:
-                parts.append(f"{len(self.failures)} could not be checked")
-            click.echo(", ".join(parts))
+        if summary_of(self.run()):
+            click.echo(summary_of(self.run()))
 
-    def as_json(self) -> dict[str, Any]:
-        from redzone.report.json import SCHEMA, suppression_as_json
+    def run(self) -> Run:
+        """Everything that was checked, for the formats that show it at once."""
+        from redzone.report.run import Failure, Run
 
-        return {
-            "schema": SCHEMA,
-            "version": __version__,
-            "exit_code": self.exit_code(),
-            "reports": [report.to_json(self.witnesses) for report in self.reports],
-            "failures": [{"name": failed.name, "reason": failed.reason} for failed in self.failures],
-            "unused_suppressions": [suppression_as_json(s) for s in self.unused()],
-        }
+        failures = tuple(Failure(failed.name, failed.reason) for failed in self.failures)
+        return Run(tuple(self.reports), failures, self.unused(), self.exit_code(), witnesses=self.witnesses)
 
     def exit_code(self) -> int:
         if self.failures:

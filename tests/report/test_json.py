@@ -27,6 +27,8 @@ def test_everything_survives_a_round_trip() -> None:
         "line": 12,
         "function": "lookup",
         "text": "return table[row]",
+        "span": None,
+        "index": None,
     }
     assert first["bounds"] == [{"dim": 0, "lo": 0, "hi": 16, "min": 0, "max": 15}]
     assert first["witness"] == {"index": [16], "path": "iteration 3", "shown": "position = 160"}
@@ -78,3 +80,8 @@ def test_plain_values() -> None:
     assert plain(np.arange(3)) == [0, 1, 2]
     assert plain({1: (2, None)}) == {"1": [2, None]}
     assert plain(object).startswith("<class")
+
+
+def test_a_dimension_that_numpy_counted() -> None:
+    whole = report_as_json(report(unsafe(_bounds=(DimBounds(np.int64(1), np.int64(0), 3, 0, 3),))))
+    assert json.loads(json.dumps(whole))["accesses"][0]["bounds"][0]["dim"] == 1

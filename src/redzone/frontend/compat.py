@@ -175,6 +175,18 @@ def user_frames(source_info: Any) -> list[tuple[str, int, str]]:
     return _up_to_us([(f.file_name, f.start_line, f.function_name) for f in _source_info.user_frames(traceback)])
 
 
+def user_span(source_info: Any) -> tuple[int, int, int, int] | None:
+    """Line, column, end line and end column of the expression in the innermost frame outside JAX; columns in bytes."""
+    traceback = source_info.traceback
+    if traceback is None:
+        return None
+    for f in _source_info.user_frames(traceback):
+        if f.file_name != _ASSUME:
+            span = (f.start_line, f.start_column, f.end_line, f.end_column)
+            return span if span[2] >= span[0] and span[3] > 0 and span[1] >= 0 else None
+    return None
+
+
 def all_frames(source_info: Any) -> list[tuple[str, int, str]]:
     """(file, line, function) of every frame, JAX's own included, innermost first."""
     traceback = source_info.traceback

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from redzone.report.codes import CODES
-
-FORMATS = ("text", "concise", "json")
+from redzone.report.formats import FORMATS as FORMATS
 
 
 class BadConfig(Exception):

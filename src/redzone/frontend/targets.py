@@ -57,6 +57,14 @@ def targets_in(
         )
 
 
+def targets_of(name: str, value: Any) -> Iterator[Target]:
+    """The calls of a function that says its shapes; none of anything else."""
+    if not callable(value) or inspect.isclass(value):
+        return
+    if examples_of(value) or (_has_signature(value) and says_shapes(value)):
+        yield from _calls(name, value, (), ())
+
+
 def _items(
     text: str, arg_texts: Sequence[str], exclude: Sequence[str], dims: Sequence[str]
 ) -> Iterator[Target | Failed]:

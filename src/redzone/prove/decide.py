@@ -14,9 +14,11 @@ from redzone.domains import Fact, scalar, summarised
 from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, Seen
 from redzone.engine.forward import Context
-from redzone.frontend.location import locate
+from redzone.frontend.location import calls_to, locate
 from redzone.frontend.trace import Traced
 from redzone.prove.blame import loss_of, lost_at
+from redzone.prove.buffers import Buffers
+from redzone.prove.chain import chain_of
 from redzone.prove.conditions import Common, Proposal, as_conditions, narrowed, propose, proves
 from redzone.prove.declared import declared_by
 from redzone.prove.elements import Work
@@ -71,6 +73,7 @@ class Deciding:
         """The accesses z3 might have settled, were it installed."""
         self.points: dict[int, list[dict[int, Any]]] = {}
         """By access: inputs that should make it leave its array."""
+        self.buffers = Buffers(traced)
 
     def accesses(self) -> tuple[Access, ...]:
         """One access per site, in program order."""
@@ -235,6 +238,9 @@ class Deciding:
             _bounds=lambda: _bounds(site, seen),
             _location=lambda: locate((site.eqn, *site.chain)),
             _pattern=lambda: pattern_of(site, [(one.facts, one.step, one.context) for one in seen]),
+            _chain=lambda: chain_of(seen, self.traced.inputs),
+            _buffer=lambda: self.buffers.of(site),
+            _calls=lambda: calls_to((site.eqn, *site.chain)),
         )
         access._lints = lambda: Lints(self.traced.inputs, site, access).over(seen)
         return access

@@ -61,7 +61,7 @@ def _both(one: Condition, other: Condition) -> Condition | None:
             return None
     except (TypeError, ValueError):
         return None
-    return dataclasses.replace(one, min=low, max=high)
+    return dataclasses.replace(one, min=low, max=high, text="")
 
 
 def _tighter(a: Any, b: Any, above: bool) -> Any:

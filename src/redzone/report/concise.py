@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from redzone.report.model import Location, Report, Suppression, Verdict
 from redzone.report.paths import shown_path
+from redzone.report.run import Run
 from redzone.report.suppress import complaint
 
 
@@ -34,3 +35,11 @@ def _place(location: Location) -> str:
 
 def _one_line(message: str) -> str:
     return " ".join(message.split())
+
+
+def run_as_concise(run: Run) -> str:
+    """The lines of all reports, of what could not be checked, and of comments that silence nothing."""
+    parts = [report_as_concise(report) for report in run.reports]
+    parts += [suppression_as_concise(suppression) for suppression in run.unused_comments()]
+    parts += [f"{failed.name}: could not be checked: {_one_line(failed.reason)}" for failed in run.failures]
+    return "\n".join(part for part in parts if part)

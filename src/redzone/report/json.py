@@ -2,47 +2,87 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
 
+from redzone.report.fingerprint import access_fingerprint
+from redzone.report.marks import index_of
 from redzone.report.model import (
     Access,
+    Buffer,
     Cause,
     Condition,
     DimBounds,
+    Link,
     Lint,
     Location,
     Loss,
     Pattern,
     Report,
+    Span,
     Suppression,
+    Verdict,
     Witness,
 )
 from redzone.report.rows import places_of
+from redzone.report.run import Run, project_root
 
+#: Rises when a field goes away or changes its meaning; new fields may come without.
 SCHEMA = 1
 
 
-def report_as_json(report: Report, witnesses: bool = False) -> dict[str, Any]:
+def run_as_json(run: Run) -> dict[str, Any]:
+    """Everything that was checked by one command; each other format can be made from it."""
+    return {
+        "schema": SCHEMA,
+        "version": run.made_by(),
+        "created": run.created,
+        "root": run.root,
+        "exit_code": run.exit_code,
+        "reports": [report_as_json(report, run.witnesses, run.root) for report in run.reports],
+        "failures": [{"name": failed.name, "reason": failed.reason} for failed in run.failures],
+        "unused_suppressions": [suppression_as_json(s) for s in run.unused_comments()],
+    }
+
+
+def report_as_json(report: Report, witnesses: bool = False, root: str = "") -> dict[str, Any]:
     """Everything in the report except the jaxpr; symbolic sizes and huge values become strings.
 
     With `witnesses`, inputs that break the conditions are searched for; else only those already known are told.
     """
+    root = root or project_root()
+    buffers = {id(a.buffer): a.buffer for a in report.accesses if a.buffer is not None}
+    places = {id(access): number for number, access in enumerate(report.accesses, 1)}
+    numbers = {key: number for number, key in enumerate(buffers)}
     return {
         "schema": SCHEMA,
         "name": report.name,
         "ok": report.ok,
         "equations": report.equations,
         "counts": report.counts(),
-        "accesses": [access_as_json(access, witnesses) for access in report.accesses],
+        "accesses": [
+            {
+                "number": number,
+                "buffer": None if access.buffer is None else numbers[id(access.buffer)],
+                "fingerprint": access_fingerprint(access, root),
+                **access_as_json(access, witnesses),
+            }
+            for number, access in enumerate(report.accesses, 1)
+        ],
+        "buffers": [_buffer(buffer) for buffer in buffers.values()],
         "requires": [_condition(condition) for condition in report.requires],
-        "causes": [_cause(cause) for cause in report.causes()],
+        "causes": [_cause(cause, places) for cause in report.causes()],
         "lints": [_lint(lint) for lint in report.lints],
         "unmodelled": dict(report.unmodelled),
         "timings": {stage: float(seconds) for stage, seconds in report.timings.items()},
         "notes": list(report.notes),
+        "origins": list(report.origins),
         "suppressions": [suppression_as_json(s) for s in report.suppressions],
+        "sources": {
+            file: {str(number): text for number, text in lines.items()} for file, lines in report.sources.items()
+        },
     }
 
 
@@ -61,13 +101,16 @@ def access_as_json(access: Access, witnesses: bool = False) -> dict[str, Any]:
         "fix": access.fix,
         "suppressed": access.suppressed,
         "decided_by": access.decided_by,
-        "location": location_as_json(access.location),
+        "location": {**location_as_json(access.location), "index": _span(index_of(access.location))},
+        "calls": [location_as_json(place) for place in access.calls],
         "bounds": [_bounds(bounds) for bounds in access.bounds],
         "requires": [_condition(condition) for condition in access.requires],
         "witness": None if witness is None else _witness(witness),
         "pattern": _pattern(access.pattern),
         "lints": [_lint(lint) for lint in access.lints],
         "loss": None if access.loss is None else _loss(access.loss),
+        # Of a safe access nobody asks how it came there, and programs have many of them.
+        "chain": [] if access.verdict is Verdict.SAFE else [_link(link) for link in access.chain],
     }
 
 
@@ -81,12 +124,25 @@ def suppression_as_json(suppression: Suppression) -> dict[str, Any]:
 
 
 def location_as_json(location: Location) -> dict[str, Any]:
-    """File, line, function and the source text."""
+    """File, line, function, the source text, and which part of it."""
     return {
         "file": location.file,
         "line": location.line,
         "function": location.function,
         "text": location.text,
+        "span": _span(location.span),
+    }
+
+
+def _span(span: Span | None) -> dict[str, int] | None:
+    """Columns from 1, as editors count; the end is the column after the last."""
+    if span is None:
+        return None
+    return {
+        "line": span.line,
+        "column": span.column + 1,
+        "end_line": span.end_line,
+        "end_column": span.end_column + 1,
     }
 
 
@@ -114,7 +170,7 @@ def plain(value: Any) -> Any:
 
 def _bounds(bounds: DimBounds) -> dict[str, Any]:
     return {
-        "dim": bounds.dim,
+        "dim": plain(bounds.dim),
         "lo": plain(bounds.lo),
         "hi": plain(bounds.hi),
         "min": plain(bounds.min),
@@ -130,26 +186,51 @@ def _condition(condition: Condition) -> dict[str, Any]:
         "min": plain(condition.min),
         "max": plain(condition.max),
         "terms": [{"factor": factor, "element": name, "leaf": leaf} for factor, name, leaf in condition.terms],
+        "letters": list(condition.letters),
         "text": str(condition),
     }
 
 
-def _cause(cause: Cause) -> dict[str, Any]:
+def _cause(cause: Cause, places: dict[int, int]) -> dict[str, Any]:
     return {
         "text": str(cause.condition),
         "origin": cause.origin,
+        "fix": cause.fix,
         "condition": _condition(cause.condition),
         "conditions": [_condition(condition) for condition in cause.conditions],
         "accesses": [
             {"file": access.location.file, "line": access.location.line, "count": count, "rule": access.rule}
             for access, count in places_of(cause.accesses)
         ],
+        "numbers": [places[id(access)] for access in cause.accesses],
     }
 
 
 def _witness(witness: Witness) -> dict[str, Any]:
     # The arguments themselves can be large arrays; `shown` holds the ones the access depends on.
     return {"index": plain(witness.index), "path": witness.path, "shown": witness.shown}
+
+
+def _link(link: Link) -> dict[str, Any]:
+    return {
+        "name": link.name,
+        "equation": link.equation,
+        "primitive": link.primitive,
+        "lo": plain(link.lo),
+        "hi": plain(link.hi),
+        "location": location_as_json(link.location),
+    }
+
+
+def _buffer(buffer: Buffer) -> dict[str, Any]:
+    return {
+        "name": buffer.name,
+        "origin": buffer.origin,
+        "shape": [plain(size) for size in buffer.shape],
+        "dtype": str(buffer.dtype),
+        "bytes": plain(buffer.bytes),
+        "location": location_as_json(buffer.location),
+    }
 
 
 def _loss(loss: Loss) -> dict[str, Any]:
@@ -179,3 +260,8 @@ def _pattern(pattern: Pattern) -> dict[str, Any]:
         "low": plain(pattern.low),
         "high": plain(pattern.high),
     }
+
+
+def run_as_json_text(run: Run) -> str:
+    """The same as text."""
+    return json.dumps(run_as_json(run), indent=2, ensure_ascii=False)

@@ -4,10 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 from redzone.domains.symbolic import at_most
+from redzone.report.condition import Condition as Condition
+from redzone.report.place import NOWHERE
+from redzone.report.place import Location as Location
+from redzone.report.place import Span as Span
+
+#: By file and line number, source lines without their line ends.
+Sources = Mapping[str, Mapping[int, str]]
 
 
 class Verdict(enum.StrEnum):
@@ -22,19 +30,6 @@ class Verdict(enum.StrEnum):
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Location:
-    """Where in the user's source an equation came from."""
-
-    file: str
-    line: int
-    function: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}" if self.file else "<unknown>"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
 class DimBounds:
     """One indexed dimension: what the index can be, and what it may be (both inclusive)."""
 
@@ -46,61 +41,12 @@ class DimBounds:
 
     @property
     def inside(self) -> bool:
+        if any(isinstance(bound, str) for bound in (self.lo, self.hi, self.min, self.max)):
+            return False  # symbolic sizes that were read back from a file are words
         return bool(at_most(self.min, self.lo)) and bool(at_most(self.hi, self.max))
 
     def __str__(self) -> str:
         return f"dim {self.dim}: [{self.lo}, {self.hi}] of [{self.min}, {self.max}]"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Condition:
-    """A range that one input must keep for an access to stay in bounds.
-
-    `min` and `max` are numbers, or tuples of (place, min, max) where different parts of the
-    argument have different ranges; None means that side is free.
-    """
-
-    argument: str
-    leaf: int
-    min: Any
-    max: Any
-    where: str = ""
-    terms: tuple[tuple[int, str, int], ...] = ()
-    """For a relation between inputs: (factor, element, leaf) of each term of the sum that `min` and `max` bound."""
-    letters: tuple[str, ...] = ()
-    """For a relation between elements: the positions that vary in it, which holds for all of them."""
-
-    @property
-    def leaves(self) -> tuple[int, ...]:
-        """The inputs it speaks of, each once, by their place among the flat inputs."""
-        return tuple(dict.fromkeys(leaf for *_, leaf in self.terms)) if self.terms else (self.leaf,)
-
-    def __str__(self) -> str:
-        text = self._one_sided() if self.terms and (self.min is None or self.max is None) else self._two_sided()
-        return f"for all {', '.join(self.letters)}: {text}" if self.letters else text
-
-    def _two_sided(self) -> str:
-        name = self.argument + self.where
-        if self.min is None:
-            return f"{name} ≤ {self.max}"
-        if self.max is None:
-            return f"{self.min} ≤ {name}"
-        return f"{self.min} ≤ {name} ≤ {self.max}"
-
-    def _one_sided(self) -> str:
-        """A relation as people write it: every term on the side where it is added, `start + 16 ≤ size`."""
-        flip = 1 if self.min is None else -1
-        bound = flip * (self.max if self.min is None else self.min)
-        left = [(flip * k, name) for k, name, _ in self.terms if flip * k > 0]
-        right = [(-flip * k, name) for k, name, _ in self.terms if flip * k < 0]
-        if bound < 0 and left:
-            return f"{_sum_of(left, -bound)} ≤ {_sum_of(right, 0)}"
-        return f"{_sum_of(left, 0)} ≤ {_sum_of(right, bound)}" if left else f"{-bound} ≤ {_sum_of(right, 0)}"
-
-
-def _sum_of(terms: list[tuple[int, str]], number: int) -> str:
-    parts = [name if factor == 1 else f"{factor}·{name}" for factor, name in terms]
-    return " + ".join([*parts, str(number)] if number or not parts else parts)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -162,6 +108,38 @@ class Pattern:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
+class Link:
+    """One equation on the way from the inputs to an index, and what its value can be."""
+
+    name: str
+    """What the other links call its value: an argument as the user names it, or t1, t2, …"""
+    equation: str
+    """How the value is made from earlier ones; of an input, where it stands in the call."""
+    primitive: str
+    """Of an input, `input`."""
+    lo: Any
+    hi: Any
+    """What the value can be, over all elements and iterations; None where no range is known."""
+    location: Location
+
+
+@dataclasses.dataclass(frozen=True, slots=True, eq=False)
+class Buffer:
+    """The array an access reads or writes; one that is updated stays the same buffer."""
+
+    name: str
+    """As the user calls it, or the primitive that made it."""
+    origin: str
+    """Where it comes from: `table: argument 1`, `a constant`, `made by dot_general`."""
+    shape: tuple[Any, ...]
+    dtype: Any
+    bytes: int | None
+    """Its size; None where a dimension is symbolic."""
+    location: Location = NOWHERE
+    """Where it is made, if in the program."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
 class Loss:
     """Why an access is unknown: where its index was lost, and what would settle it."""
 
@@ -204,13 +182,37 @@ class Access:
     suppressed: bool = False
     fix: str = ""
     _bounds: Callable[[], tuple[DimBounds, ...]] | tuple[DimBounds, ...] = dataclasses.field(default=(), repr=False)
-    _location: Callable[[], Location] | Location = dataclasses.field(default=Location("", 0, "", ""), repr=False)
+    _location: Callable[[], Location] | Location = dataclasses.field(default=NOWHERE, repr=False)
     _pattern: Callable[[], Pattern] | Pattern = dataclasses.field(
         default=Pattern("scattered", (), None, None, None), repr=False
     )
     _witness: Callable[[], Witness | None] | Witness | None = dataclasses.field(default=None, repr=False)
     _lints: Callable[[], tuple[Lint, ...]] | tuple[Lint, ...] = dataclasses.field(default=(), repr=False)
     _loss: Callable[[], Loss | None] | Loss | None = dataclasses.field(default=None, repr=False)
+    _chain: Callable[[], tuple[Link, ...]] | tuple[Link, ...] = dataclasses.field(default=(), repr=False)
+    _buffer: Callable[[], Buffer | None] | Buffer | None = dataclasses.field(default=None, repr=False)
+    _calls: Callable[[], tuple[Location, ...]] | tuple[Location, ...] = dataclasses.field(default=(), repr=False)
+
+    @property
+    def chain(self) -> tuple[Link, ...]:
+        """The equations that led from the inputs to the index, in order; worked out when first asked."""
+        if callable(self._chain):
+            self._chain = self._chain()
+        return self._chain
+
+    @property
+    def buffer(self) -> Buffer | None:
+        """The array that is read or written: accesses of the same array share one; worked out when first asked."""
+        if callable(self._buffer):
+            self._buffer = self._buffer()
+        return self._buffer
+
+    @property
+    def calls(self) -> tuple[Location, ...]:
+        """The user's calls that lead to it, from its own line outward."""
+        if callable(self._calls):
+            self._calls = self._calls()
+        return self._calls
 
     @property
     def loss(self) -> Loss | None:
@@ -341,6 +343,17 @@ class Report:
     """By flat input: where it stands in the call, as in `tokens: argument 2`."""
     doubted: tuple[Any, ...] = ()
     """The assumptions that are not used because vmap runs their branch for every lane."""
+    _sources: Sources | None = dataclasses.field(default=None, repr=False)
+    _causes: tuple[Cause, ...] | None = dataclasses.field(default=None, repr=False)
+
+    @property
+    def sources(self) -> Sources:
+        """By file and line number, the source lines around everything the report points at."""
+        if self._sources is None:
+            from redzone.report.sources import sources_of
+
+            self._sources = sources_of(self)
+        return self._sources
 
     @property
     def findings(self) -> tuple[Access, ...]:
@@ -359,6 +372,8 @@ class Report:
 
     def causes(self) -> tuple[Cause, ...]:
         """The conditions by cause: for each input or sum of inputs what all accesses together require of it."""
+        if self._causes is not None:
+            return self._causes
         from redzone.report.causes import causes_of
 
         return causes_of(self.accesses, self.origins)
@@ -379,6 +394,32 @@ class Report:
         from redzone.report.json import report_as_json
 
         return report_as_json(self, witnesses)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Report:
+        """The report that `to_json` wrote, without its jaxpr and equations; raises `BadReport` for anything else."""
+        from redzone.report.read import report_from_json
+
+        return report_from_json(data)
+
+    def to_html(self, witnesses: bool = False) -> str:
+        """The report as one page that needs nothing else: no files beside it, no network."""
+        from redzone.report.formats import rendered
+        from redzone.report.run import Run
+
+        return rendered("html", Run((self,), witnesses=witnesses))
+
+    def save(self, file: str | os.PathLike[str], format: str | None = None, witnesses: bool = False) -> None:
+        """Write the report to a file; its name says how, or `format` does: page.html, r.json, r.sarif, r.xml, r.txt."""
+        from redzone.report.formats import save
+        from redzone.report.run import Run
+
+        save(Run((self,), witnesses=witnesses), file, format)
+
+    def _repr_html_(self) -> str:
+        from redzone.report.notebook import report_as_cell
+
+        return report_as_cell(self)
 
     def __str__(self) -> str:
         from redzone.report.text import report_as_text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 from collections.abc import Iterable, Iterator, Sequence
 
@@ -10,9 +11,13 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from redzone.report.excerpt import Excerpt, Label, array_on_line, on_line
+from redzone.report.marks import index_of
 from redzone.report.model import Access, Cause, DimBounds, Lint, Location, Loss, Report, Suppression, Verdict
 from redzone.report.paths import shown_path
 from redzone.report.rows import Row, places_of, rows_of, short_aval
+from redzone.report.run import Run
+from redzone.report.sources import line_of
 from redzone.report.suppress import complaint, unused
 
 _STYLE = {
@@ -35,6 +40,33 @@ def report_as_text(report: Report, width: int = 80, witnesses: bool = False) -> 
     return as_plain(rendered(report, witnesses), width)
 
 
+def run_as_text(run: Run) -> str:
+    """All reports as plain text, with what could not be checked and how many findings there are."""
+    parts = [
+        report_as_text(dataclasses.replace(report, suppressions=()), witnesses=run.witnesses) for report in run.reports
+    ]
+    if run.unused_comments():
+        parts.append(as_plain(rendered_unused(run.unused_comments())))
+    parts += [
+        f"{failed.name}: could not be checked\n  {failed.reason.replace(chr(10), chr(10) + '  ')}"
+        for failed in run.failures
+    ]
+    if summary_of(run):
+        parts.append(summary_of(run))
+    return "\n\n".join(parts)
+
+
+def summary_of(run: Run) -> str:
+    """How many were checked and what was found, where there is more than one thing to sum up."""
+    if len(run.reports) + len(run.failures) <= 1:
+        return ""
+    findings = sum(len(report.findings) for report in run.reports)
+    parts = [f"{len(run.reports)} checked", f"{findings} findings"]
+    if run.failures:
+        parts.append(f"{len(run.failures)} could not be checked")
+    return ", ".join(parts)
+
+
 def as_plain(content: RenderableType, width: int = 80) -> str:
     """What a terminal of that width would show, as plain text."""
     page = io.StringIO()
@@ -54,13 +86,18 @@ def rendered(report: Report, witnesses: bool = False) -> Group:
         parts.append(Text(f"… and {left_out} more rows, all safe", style="dim"))
     for row in rows:
         if row.access.verdict not in (Verdict.SAFE, Verdict.REQUIRES) and not row.access.suppressed:
-            parts += [Text(), *_excerpt(row)]
+            parts += [Text(), *_excerpt(row, report)]
     for cause in report.causes():
         parts += [Text(), *_cause(cause, witnesses)]
     for lint in report.lints:
-        parts += [Text(), *_lint(lint)]
+        parts += [Text(), *_lint(lint, report)]
     parts += [Text(), *_summary(report)]
     return Group(*parts)
+
+
+def excerpt_as_text(row: Row, report: Report, width: int = 80) -> str:
+    """What is told of one access, as plain text."""
+    return as_plain(Group(*_excerpt(row, report)), width)
 
 
 def rendered_unused(suppressions: Sequence[Suppression]) -> Group:
@@ -108,7 +145,7 @@ def _shown(rows: Sequence[Row]) -> Sequence[Row]:
     return shown
 
 
-def _excerpt(row: Row) -> Iterator[RenderableType]:
+def _excerpt(row: Row, report: Report) -> Iterator[RenderableType]:
     access = row.access
     heading = Text.assemble(
         (f"{access.verdict}[{access.rule}]" if access.rule else str(access.verdict), _STYLE[access.verdict]),
@@ -118,30 +155,48 @@ def _excerpt(row: Row) -> Iterator[RenderableType]:
         heading.append(f" (×{row.count})")
     yield heading
     gutter = len(str(access.location.line))
-    yield from _source_lines(access.location)
+    labels = _labels(access, report)
+    yield from _source_lines(access.location, report, labels)
     details = _labelled()
-    for label, text in _details(access):
+    for label, text in _details(access, bool(labels)):
         details.add_row(Text(f"{' ' * gutter} = {label}:", style="blue"), Text(text))
     yield details
 
 
-def _lint(lint: Lint) -> Iterator[RenderableType]:
+def _lint(lint: Lint, report: Report) -> Iterator[RenderableType]:
     yield Text.assemble((f"warning[{lint.code}]", "yellow"), (f": {lint.message}", "bold"))
-    yield from _source_lines(lint.location)
+    part = on_line(lint.location.span, lint.location.line, line_of(lint.location, report))
+    labels = [Label(*part, "", "yellow")] if part is not None else []
+    yield from _source_lines(lint.location, report, labels)
     details = _labelled()
     details.add_row(Text(f"{' ' * len(str(lint.location.line))} = fix:", style="blue"), Text(lint.fix))
     yield details
 
 
-def _source_lines(location: Location) -> Iterator[RenderableType]:
-    gutter = " " * len(str(location.line))
+def _source_lines(location: Location, report: Report, labels: Sequence[Label] = ()) -> Iterator[RenderableType]:
     if location.file:
+        gutter = " " * len(str(location.line))
         inside = f" in {location.function}" if location.function else ""
         yield Text(f"{gutter}--> {shown_path(location.file)}:{location.line}{inside}", style="blue")
         if location.text:
-            yield Text(f"{gutter} |", style="blue")
-            yield _source(f"{location.line} | ", location.text)
-            yield Text(f"{gutter} |", style="blue")
+            yield Excerpt(location.line, line_of(location, report), tuple(labels))
+
+
+def _labels(access: Access, report: Report) -> list[Label]:
+    """What to write under the index and under the array, where it is known which part of the line they are."""
+    place, line = access.location, line_of(access.location, report)
+    index = index_of(place)
+    part = on_line(index, place.line, line)
+    marked = part or on_line(place.span, place.line, line)
+    if marked is None:
+        return []
+    worst = next((b for b in access.bounds if not b.inside), next(iter(access.bounds), None))
+    text = "" if worst is None else _can_be(worst, len(access.bounds) > 1)
+    labels = [Label(*marked, text, _STYLE[access.verdict])]
+    array = array_on_line(place, index, place.line, line)
+    if part is not None and array is not None:
+        labels.insert(0, Label(*array, short_aval(access), "blue", "-"))
+    return labels
 
 
 def _cause(cause: Cause, witnesses: bool) -> Iterator[RenderableType]:
@@ -190,8 +245,8 @@ def _labelled() -> Table:
     return table
 
 
-def _details(access: Access) -> Iterator[tuple[str, str]]:
-    for bounds in access.bounds:
+def _details(access: Access, labelled: bool) -> Iterator[tuple[str, str]]:
+    for bounds in access.bounds if len(access.bounds) > 1 or not labelled else ():
         yield "index", _bounds(bounds)
     for condition in access.requires:
         yield "requires", str(condition)
@@ -217,17 +272,16 @@ def _loss(loss: Loss, here: Location) -> Iterator[tuple[str, str]]:
 
 
 def _bounds(bounds: DimBounds) -> str:
-    can_be, may_be = _range(bounds.lo, bounds.hi), _range(bounds.min, bounds.max)
-    return f"dimension {bounds.dim} is {can_be}, may be {may_be}"
+    return _can_be(bounds, named=True)
+
+
+def _can_be(bounds: DimBounds, named: bool) -> str:
+    which = f"dimension {bounds.dim} " if named else ""
+    return f"{which}is {_range(bounds.lo, bounds.hi)}, may be {_range(bounds.min, bounds.max)}"
 
 
 def _range(low: object, high: object) -> str:
     return str(low) if str(low) == str(high) else f"{low} … {high}"
-
-
-def _source(gutter: str, text: str) -> Text:
-    line = Text(gutter, style="blue", no_wrap=True, overflow="ellipsis")
-    return line.append(text, style="default not bold")
 
 
 def _summary(report: Report) -> Iterator[RenderableType]:
