@@ -80,6 +80,7 @@ LAYERS = (
     ("access", "rules"),
     ("engine",),
     ("prove",),
+    ("explain",),
     ("api",),
     ("runtime",),
     ("cli", "commands", "pytest_plugin", "__init__", "__main__"),

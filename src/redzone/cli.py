@@ -15,6 +15,7 @@ import click
 from redzone import __version__
 from redzone.commands.baseline import baseline as baseline_command
 from redzone.commands.run import run as run_command
+from redzone.commands.explain import explain
 from redzone.frontend.config import FORMATS, BadConfig, Config, check_codes, nearest_config
 from redzone.report.codes import CODES
 
@@ -103,6 +104,9 @@ def known_findings(config: Config) -> Baseline | None:
     except BadBaseline as error:
         click.echo(f"redzone: {error}", err=True)
         sys.exit(COULD_NOT_CHECK)
+
+
+main.add_command(explain)
 
 
 @dataclass(slots=True)

@@ -97,7 +97,9 @@ def launch(name: str, start: float, seconds: float, stream: str, stats: dict[str
     for found in (grid, block):
         for n in found.groups() if found else ():
             threads *= int(n)
-    moved = _SIZE.search(stats.get("memcpy_details", "") or stats.get("Memset_details", "") or stats.get("memset_details", ""))
+    moved = _SIZE.search(
+        stats.get("memcpy_details", "") or stats.get("Memset_details", "") or stats.get("memset_details", "")
+    )
     size = int(moved.group(1)) if moved else 0
     module = stats.get("hlo_module", "")
     return Launch(name, start, seconds, stream, kind_of(name, size, module), module, threads, size)
@@ -146,7 +148,9 @@ def read(file: Path) -> Capture:
 
         capture = read_xplane(file)
     else:
-        raise BadCapture(f"{file} is neither *.xplane.pb nor *.trace.json.gz, the two formats that JAX's profiler writes")
+        raise BadCapture(
+            f"{file} is neither *.xplane.pb nor *.trace.json.gz, the two formats that JAX's profiler writes"
+        )
     capture.launches.sort(key=lambda one: one.start)
     capture.spans.sort(key=lambda one: (one.start, -one.seconds))
     return capture

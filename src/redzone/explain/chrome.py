@@ -58,7 +58,9 @@ def _events(file: Path) -> list[dict[str, Any]]:
         text = gzip.decompress(raw) if raw[:2] == b"\x1f\x8b" else raw
         content = json.loads(text)
     except (OSError, EOFError, zlib.error) as error:
-        raise BadCapture(f"{file} is cut short or damaged ({error}): copy it again from where it was recorded") from None
+        raise BadCapture(
+            f"{file} is cut short or damaged ({error}): copy it again from where it was recorded"
+        ) from None
     except ValueError as error:
         raise BadCapture(f"{file} is not JSON ({error}): it was cut short, or is no trace") from None
     events = content.get("traceEvents") if isinstance(content, dict) else content

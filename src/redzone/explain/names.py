@@ -66,7 +66,9 @@ _COMPILE = re.compile(
 )
 #: The pass that tries candidates: `config-assigner` in JAX 0.11, one of the others before.
 _AUTOTUNE = re.compile(r"^(config-assigner|[\w-]*autotun[\w-]*|[\w-]*algorithm-picker)( \(.*\))?$", re.IGNORECASE)
-_CANDIDATE = re.compile(r"^(CompileToBackendResult|CompileTargetBinary|CompileToTargetBinary|Compile fusion|RunBackend)\b")
+_CANDIDATE = re.compile(
+    r"^(CompileToBackendResult|CompileTargetBinary|CompileToTargetBinary|Compile fusion|RunBackend)\b"
+)
 _BUFFERS = re.compile(r"^create redzone buffers|^RedzoneAllocator|CreateRedzone|CreateRzBuffers", re.IGNORECASE)
 #: Where a compilation says which module it is about.
 _MODULE = (
@@ -118,5 +120,9 @@ def says_something(name: str) -> bool:
     if name.startswith("$"):
         return False
     return (
-        is_compile(name) or is_autotuning(name) or is_candidate(name) or is_redzone_buffers(name) or bool(module_in(name))
+        is_compile(name)
+        or is_autotuning(name)
+        or is_candidate(name)
+        or is_redzone_buffers(name)
+        or bool(module_in(name))
     )
