@@ -341,6 +341,7 @@ class Report:
     """By flat input: where it stands in the call, as in `tokens: argument 2`."""
     doubted: tuple[Any, ...] = ()
     """The assumptions that are not used because vmap runs their branch for every lane."""
+    _explain: Callable[..., Any] | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def findings(self) -> tuple[Access, ...]:
@@ -362,6 +363,16 @@ class Report:
         from redzone.report.causes import causes_of
 
         return causes_of(self.accesses, self.origins)
+
+    def explain(self, *, compare: bool = True, limit: float = 60.0) -> Any:
+        """Where the time of this check went: the check is run again and recorded.
+
+        With `compare`, JAX lowers and compiles the program too, for `limit` seconds at most. What comes back prints
+        well, and has `to_json()` and `write_trace(file)`. Raises ValueError for a report that was read from a file.
+        """
+        if self._explain is None:
+            raise ValueError("only the report of a check in this process can be explained: its program is gone")
+        return self._explain(self, compare=compare, limit=limit)
 
     @property
     def ok(self) -> bool:
