@@ -16,6 +16,7 @@ from redzone import __version__
 from redzone.commands.baseline import baseline as baseline_command
 from redzone.commands.run import run as run_command
 from redzone.commands.explain import explain
+from redzone.commands.explaining import Explaining
 from redzone.frontend.config import FORMATS, BadConfig, Config, check_codes, nearest_config
 from redzone.report.codes import CODES
 
@@ -35,6 +36,7 @@ def main() -> None:
 
 main.add_command(baseline_command)
 main.add_command(run_command)
+main.add_command(explain)
 
 
 @main.command()
@@ -55,6 +57,8 @@ def rules() -> None:
 @click.option("--select", metavar="CODES", help="Report only these rules, such as RZ1,RZ201.")
 @click.option("--ignore", metavar="CODES", help="Do not report these rules.")
 @click.option("--baseline", metavar="FILE", help="Findings listed there do not count; `redzone baseline` writes it.")
+@click.option("--explain", "explains", is_flag=True, help="Say where the checks' time went, against JAX's own.")
+@click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Write a trace for Perfetto.")
 def check(
     targets: tuple[str, ...],
     arg_texts: tuple[str, ...],
@@ -66,6 +70,8 @@ def check(
     select: str | None,
     ignore: str | None,
     baseline: str | None,
+    explains: bool,
+    trace: Path | None,
 ) -> None:
     """Check functions: pkg.module:function (with --arg), files, or folders.
 
@@ -75,9 +81,10 @@ def check(
     config = configured(
         format=output, strict=strict, exit_zero=exit_zero, select=select, ignore=ignore, baseline=baseline
     )
-    outcome = Outcome(config, witness, baseline=known_findings(config))
+    outcome = Outcome(config, witness, baseline=known_findings(config), explaining=Explaining(explains, trace))
     check_all(targets, arg_texts, dims, outcome)
     outcome.finish()
+    outcome.explaining.finish()
     sys.exit(outcome.exit_code())
 
 
@@ -106,9 +113,6 @@ def known_findings(config: Config) -> Baseline | None:
         sys.exit(COULD_NOT_CHECK)
 
 
-main.add_command(explain)
-
-
 @dataclass(slots=True)
 class Outcome:
     """What all the checks of one command came to, shown as it comes in."""
@@ -119,6 +123,7 @@ class Outcome:
     reports: list[Report] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
     baseline: Baseline | None = None
+    explaining: Explaining = field(default_factory=Explaining)
 
     def report(self, report: Report) -> None:
         for access in report.accesses:
@@ -137,6 +142,7 @@ class Outcome:
             text = report_as_concise(report)
             if text:
                 click.echo(text)
+        self.explaining.heard(report, self.config.format)
 
     def failure(self, failed: Failed) -> None:
         self.failures.append(failed)
@@ -185,6 +191,7 @@ class Outcome:
             "reports": [report.to_json(self.witnesses) for report in self.reports],
             "failures": [{"name": failed.name, "reason": failed.reason} for failed in self.failures],
             "unused_suppressions": [suppression_as_json(s) for s in self.unused()],
+            **self.explaining.as_json(),
         }
 
     def exit_code(self) -> int:

@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from redzone.explain.settings import LOOKED_UP, SETTINGS, Setting, measured
-from redzone.explain.words import seconds_as_text
+from redzone.explain.words import seconds_as_text, share_as_text
 
-#: A setting is worth trying when it leaves at most this much of the time to compile.
-WORTH = 0.9
-#: A result this much slower than the default's is worth a word.
-SLOWER = 1.1
+#: A setting is worth trying when it leaves at most this much of the time to compile: runs of one setting differ by
+#: up to a fifth.
+WORTH = 0.75
+#: A result this much slower than the default's is worth a word, and one this much is too dear.
+SLOWER = 1.2
+TOO_SLOW = 1.5
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,8 +36,13 @@ class Advice:
 class Advised:
     """What is worth trying, most saved first, and what is not."""
 
-    worth: tuple[Advice, ...]
-    not_worth: tuple[Advice, ...]
+    measured_on: str
+    """The card, the JAX, the models, and what these took by default."""
+    worth: tuple[Advice, ...] = ()
+    too_slow: tuple[Advice, ...] = ()
+    """What compiles faster, to programs that run much slower."""
+    not_worth: tuple[Advice, ...] = ()
+    """What is about the checks and was measured to save nothing that shows."""
 
 
 def advised(jax_version: str, card: str, results: dict[str, Any] | None = None) -> Advised:
@@ -50,8 +57,12 @@ def advised(jax_version: str, card: str, results: dict[str, Any] | None = None) 
             continue
         found.append((setting, _advice(setting, models, base, cases[setting.case], results, jax_version, card)))
     found.sort(key=lambda pair: pair[1].remains)
+    saving = [advice for _, advice in found if advice.remains <= WORTH]
+    total = sum(entry["compile_s"] for entry in base.values())
     return Advised(
-        tuple(advice for _, advice in found if advice.remains <= WORTH),
+        f"{results['device']}, JAX {results['jax']}: {', '.join(base)} compile in {seconds_as_text(total)} by default",
+        tuple(advice for advice in saving if max(advice.slower.values(), default=1.0) < TOO_SLOW),
+        tuple(advice for advice in saving if max(advice.slower.values(), default=1.0) >= TOO_SLOW),
         tuple(advice for setting, advice in found if advice.remains > WORTH and setting.checks_only),
     )
 
@@ -76,13 +87,13 @@ def _advice(
     slower = {m: mine[m]["run_ms"] / base[m]["run_ms"] for m in models if base[m]["run_ms"]}
     slower = {m: round(x, 2) for m, x in slower.items() if x > SLOWER}
     runs = min(mine[m]["runs"] for m in models)
+    only = f" ({', '.join(models)})" if len(models) < len(base) else ""
     evidence = (
-        f"{seconds_as_text(default)} → {seconds_as_text(total)} to compile {', '.join(models)} "
-        f"({100 * total / default:.0f} %; {results['device']}, JAX {results['jax']}, "
-        f"{'median of ' + str(runs) + ' runs' if runs > 1 else 'one run'})"
+        f"{seconds_as_text(default)} → {seconds_as_text(total)}{only}, {share_as_text(total, default)}"
+        f"{'' if runs > 1 else ' (one run)'}"
     )
     if slower:
-        evidence += "; the result ran slower: " + ", ".join(f"{m} {x:.2f}×" for m, x in slower.items())
+        evidence += "; the result ran slower: " + ", ".join(f"{m} {x:.3g}×" for m, x in slower.items())
     caution = []
     minor = ".".join(jax_version.split(".")[:2])
     if jax_version and minor not in LOOKED_UP:

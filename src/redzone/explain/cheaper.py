@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from redzone.explain.words import counted, seconds_as_text
-from redzone.report.model import Report, Verdict
+from redzone.explain.words import counted
+from redzone.report.model import Access, Report, Verdict
 from redzone.report.paths import shown_path
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: What is not worth a word: a part of the check's time, and seconds.
 LITTLE = 0.05
-SHORT = 1e-3
+SHORT = 2e-4
 #: Rounds of a loop, and copies of an equation on one line, from which on it is worth a word.
 ROUNDS = 8
 COPIES = 24
@@ -95,12 +95,19 @@ def _unrolled(explained: Explanation) -> Iterator[Cheaper]:
 
 
 def _z3(explained: Explanation) -> Iterator[Cheaper]:
-    asked = [q for q in explained.record.questions if q.what == "z3"]
-    late = [q for q in asked if q.result is None and q.seconds > 0.05]
-    if late:
+    for cost in explained.accesses:
+        asked = [q for q in explained.record.questions if q.what == "z3" and id(cost.access.eqn) in q.accesses]
+        if not asked:
+            continue
+        bounds = next((one for one in cost.access.bounds if not one.inside), None)
+        promise = f"redzone.assume(index, min=0, max={bounds.max})" if bounds else "redzone.assume(index, min=, max=)"
+        answer = "" if all(q.result is not None for q in asked) else ", in part without an answer"
         yield Cheaper(
-            f"z3 gave {counted(len(late), 'time')} no answer within its limit "
-            f"({seconds_as_text(sum(q.seconds for q in late))}): a range for the factors of the product it was asked "
-            "about, by redzone.Spec or redzone.assume, spares that.",
-            sum(q.seconds for q in late),
+            f"z3 was asked {counted(len(asked), 'time')} about the access at {_place(cost.access)}{answer}: {promise} "
+            "before it decides it by bounds alone, and so may a range for the operands of its products or bits.",
+            sum(q.seconds for q in asked),
         )
+
+
+def _place(access: Access) -> str:
+    return f"{shown_path(access.location.file)}:{access.location.line}" if access.location.file else "an unknown line"

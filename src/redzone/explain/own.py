@@ -23,6 +23,9 @@ STAGES = ("walk", "slice", "facts", "masks", "exact", "conditions", "witness", "
 #: How many accesses are told one by one, and how many may share a moment for it to be divided among them.
 COSTLIEST = 10
 TOGETHER = 64
+#: How often a short check is recorded, and from how many seconds on once is enough.
+TRIES = 5
+LONG = 0.2
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -52,12 +55,11 @@ class Explanation:
 
     name: str
     seconds: float
-    """The check that is broken down: a second one, recorded."""
+    """The check that is broken down: run again and recorded, without what the recording took."""
     check_seconds: float
     """The check whose report this explains."""
     again_seconds: float
-    """A second check, not recorded: what the first took beyond it went into first uses, what the recorded one does,
-    into recording."""
+    """The check run again and not recorded: what the first took beyond it went into first uses."""
     stages: tuple[Row, ...]
     lines: tuple[Row, ...]
     primitives: tuple[Row, ...]
@@ -107,13 +109,21 @@ def explanation_of(
     report: Report, traced: Traced, check: Callable[[Traced], Report], *, compare: bool, limit: float
 ) -> Explanation:
     """Run a check again, recorded, and say where its time went; with `compare`, JAX's own time beside it."""
-    started = time.perf_counter()
-    check(traced)
-    again = time.perf_counter() - started
-    record = Recording()
-    with recording(record):
+    jax = jax_time(traced, limit) if compare else None
+    again, records = float("inf"), []
+    for _ in range(TRIES):
+        started = time.perf_counter()
         check(traced)
-    return _explained(report, traced, record, again, jax_time(traced, limit) if compare else None)
+        again = min(again, time.perf_counter() - started)
+        record = Recording()
+        with recording(record):
+            check(traced)
+        records.append(record)
+        if again > LONG:
+            break
+    best = min(records, key=lambda one: one.seconds)
+    best.calmed(records)
+    return _explained(report, traced, best, again, jax)
 
 
 def _explained(report: Report, traced: Traced, record: Recording, again: float, jax: JaxTime | None) -> Explanation:
@@ -256,7 +266,7 @@ def _why(key: int, record: Recording, loops: Sequence[Loop], places: Places) -> 
 
 def _subject(question: Any) -> str:
     """What isl or z3 was asked about: the inequalities of the first region."""
-    region = question.subject[0] if question.what == "isl" else question.subject[1]
-    guards = [str(guard) for guard in region.guards[:3]]
+    region = question.subject[0] if question.what == "isl" else question.subject[2]
+    guards = [str(guard).replace("+ -", "- ") for guard in region.guards[:3]]
     more = " and …" if len(region.guards) > 3 else ""
     return f" about {' and '.join(f'{g} ≥ 0' for g in guards)}{more}" if guards else ""

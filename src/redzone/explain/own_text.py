@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 SCHEMA = 1
 #: How many rows of a table are shown; the others are one row together.
 ROWS = 8
+#: Seconds from which on first uses are worth a word.
+FIRST = 0.01
 
 
 def sentence(one: Explanation) -> str:
@@ -77,8 +79,14 @@ def _jax(jax: JaxTime) -> str:
 
 
 def _runs(one: Explanation) -> str:
-    text = f"Broken down below is a second check, recorded: {seconds_as_text(one.seconds)}"
-    return f"{text} ({seconds_as_text(one.again_seconds)} without the recording)."
+    text = f"Run again it took {seconds_as_text(one.again_seconds)}; broken down below is a recording of that"
+    text += f": {seconds_as_text(one.seconds)}, each part at its quickest."
+    first = one.check_seconds - one.again_seconds
+    loaded = [name for name in ("isl", "z3") if any(q.what == name for q in one.record.questions)]
+    if loaded and first > FIRST:
+        text += f" The {seconds_as_text(first)} more that the first took went into first uses: {' and '.join(loaded)} "
+        text += "are loaded once in a process."
+    return text
 
 
 def _table(heading: str, rows: Sequence[Row], total: float, counts: str, sort: bool) -> Iterator[str]:
@@ -108,7 +116,8 @@ def _name(row: Row) -> str:
         return row.name
     place = row.location
     text = f"{_near(shown_path(place.file))}:{place.line}"
-    return f"{text} {place.function}"[:44] if place.function else text
+    function = place.function.replace(".<locals>", "")
+    return f"{text} {function}"[:44] if function else text
 
 
 def _near(file: str) -> str:

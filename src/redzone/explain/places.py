@@ -61,7 +61,7 @@ class Places:
         return f"the {eqn.primitive.name}{where}"
 
     def repeated(self) -> list[tuple[Location, int]]:
-        """Lines that left several equations of one kind each, and how many at most: lines that were unrolled."""
+        """Lines that left their equations several times, and how often most of them at least: unrolled lines."""
         count: Counter[Any] = Counter()
         where: dict[Any, Location] = {}
         for eqn in self.eqns:
@@ -70,7 +70,10 @@ class Places:
                 key = (place.file, place.line, eqn.primitive.name)
                 count[key] += 1
                 where.setdefault(key, place)
-        most: dict[Any, tuple[Location, int]] = {}
-        for key, number in count.most_common():
-            most.setdefault(key[:2], (where[key], number))
-        return list(most.values())
+        numbers: dict[Any, list[int]] = {}
+        for key, number in count.items():
+            numbers.setdefault(key[:2], []).append(number)
+        # What stands there once or twice may be about the whole line.
+        usual = {line: sorted(found)[(len(found) - 1) // 2] for line, found in numbers.items()}
+        places = {key[:2]: place for key, place in where.items()}
+        return [(places[line], number) for line, number in usual.items() if number > 1]

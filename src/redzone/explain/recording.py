@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from redzone.engine.program import SCAN, SIMPLE, WHILE, Program, Step
@@ -69,8 +70,7 @@ class _Frame:
     def __init__(self, name: str, stage: str, accesses: tuple[int, ...], args: tuple[Any, ...], eqn: Any) -> None:
         self.name, self.stage, self.accesses, self.args, self.eqn = name, stage, accesses, args, eqn
         self.key = (stage, name, id(eqn) if eqn is not None else 0, accesses)
-        self.inner = 0.0
-        self.start = time.perf_counter()
+        self.inner = self.start = 0.0
 
 
 class Recording:
@@ -93,31 +93,43 @@ class Recording:
 
     @property
     def seconds(self) -> float:
-        """The whole check."""
-        return self.ended - self.began
+        """The whole check, without what the recording took."""
+        return sum(piece.seconds for piece in self.pieces.values())
 
     def begin(self, name: str, stage: bool, args: tuple[Any, ...]) -> None:
+        came = time.perf_counter()
         stack = self._stack
         outer = stack[-1] if stack else None
         if name == "decide":
             self.deciding = args[0]
         inside = name if stage and outer is not None else _STAGE.get(name) or (outer.stage if outer else "other")
         accesses = accesses_of(name, args) or (outer.accesses if outer else ())
-        stack.append(_Frame(name, inside, accesses, args, None))
-        if outer is None:
-            self.began = stack[0].start
+        self._open(_Frame(name, inside, accesses, args, None), came)
 
     def end(self, result: Any) -> None:
-        frame = self._stack.pop()
         now = time.perf_counter()
-        self._close(frame, now)
+        frame = self._stack.pop()
+        spent = self._close(frame, now)
         self._event(frame.name, None, frame.accesses, frame.start, now)
         if frame.name in ("isl", "z3", "replay", "validate"):
-            self.questions.append(Question(frame.name, now - frame.start, frame.accesses, result, frame.args))
-        if not self._stack:
+            self.questions.append(Question(frame.name, spent, frame.accesses, result, frame.args))
+        if self._stack:
+            self._stack[-1].inner += time.perf_counter() - now
+        else:
             self.ended = now
 
-    def _close(self, frame: _Frame, now: float) -> None:
+    def _open(self, frame: _Frame, came: float) -> None:
+        """Begin a frame: what was done since `came` is the recording's own, nobody's time."""
+        stack = self._stack
+        if stack:
+            stack.append(frame)
+            frame.start = time.perf_counter()
+            stack[-2].inner += frame.start - came
+        else:
+            stack.append(frame)
+            self.began = frame.start = time.perf_counter()
+
+    def _close(self, frame: _Frame, now: float) -> float:
         spent = now - frame.start
         piece = self.pieces.get(frame.key)
         if piece is None:
@@ -126,6 +138,7 @@ class Recording:
         piece.count += 1
         if self._stack:
             self._stack[-1].inner += spent
+        return spent
 
     def _event(self, name: str, eqn: Any, accesses: tuple[int, ...], start: float, end: float) -> None:
         if len(self.events) < EVENTS:
@@ -141,22 +154,35 @@ class Recording:
 
     def step(self, step: Step) -> None:
         """An equation begins."""
+        came = time.perf_counter()
         outer = self._stack[-1]
-        self._stack.append(_Frame("step", outer.stage, outer.accesses, (), step.eqn))
         if step.kind in (SCAN, WHILE):
             loop = self.loops.setdefault(id(step.eqn), Loop(step.eqn))
             loop.visits += 1
             self._looping.append(step)
+        self._open(_Frame("step", outer.stage, outer.accesses, (), step.eqn), came)
 
     def stepped(self, step: Step) -> None:
         """It ends."""
-        frame = self._stack.pop()
         now = time.perf_counter()
+        frame = self._stack.pop()
         self._close(frame, now)
         if step.kind != SIMPLE or now - frame.start >= _LONG:
             self._event("step", step.eqn, frame.accesses, frame.start, now)
         if self._looping and self._looping[-1] is step:
             self._looping.pop()
+        self._stack[-1].inner += time.perf_counter() - now
+
+    def calmed(self, others: Iterable[Recording]) -> None:
+        """Give each piece the least time it took in several recordings of one check.
+
+        What else the machine does falls on one piece here and on another there, and is in none of the least times.
+        """
+        for other in others:
+            for key, piece in self.pieces.items():
+                again = other.pieces.get(key)
+                if again is not None and again.count == piece.count:
+                    piece.seconds = min(piece.seconds, again.seconds)
 
     def loop_seconds(self) -> dict[int, float]:
         """By identity of a loop's equation: the time of everything inside it."""

@@ -23,8 +23,6 @@ class Setting:
     versions: tuple[str, ...] = LOOKED_UP
     checks_only: bool = False
     """Whether it is about the redzone checks alone, not about autotuning."""
-    comparison: bool = False
-    """Whether it is measured only to show the other side: nobody should set it to compile faster."""
 
 
 def _flags(*flags: str) -> str:
@@ -41,7 +39,7 @@ SETTINGS = (
         "persistent cache, program changed",
         "JAX_COMPILATION_CACHE_DIR=DIR (it keeps the autotuning results of each fusion too, so a changed program "
         "tries only what is new)",
-        "disk space; results tuned on another card or driver of the same name are believed",
+        "disk space",
     ),
     Setting(
         "per-fusion cache, filled",
@@ -52,8 +50,7 @@ SETTINGS = (
         "autotune results, loaded",
         _flags("--xla_gpu_load_autotune_results_from=FILE")
         + ", after one run with --xla_gpu_dump_autotune_results_to=FILE",
-        "the file holds the results of the last compilation of a process, and must be made again when JAX, driver "
-        "or card change",
+        "the file must be made again by hand when the program, JAX, driver or card change",
     ),
     Setting(
         "level 0",
@@ -69,16 +66,6 @@ SETTINGS = (
         "no cuBLAS fallback",
         _flags("--xla_gpu_cublas_fallback=false"),
         "cuBLAS: only Triton's kernels are tried for matrix products",
-    ),
-    Setting(
-        "only cuBLASLt",
-        _flags("--xla_gpu_experimental_autotune_backends=cublaslt"),
-        "every other backend; experimental, the name may change",
-    ),
-    Setting(
-        "only Triton",
-        _flags("--xla_gpu_experimental_autotune_backends=triton"),
-        "every other backend; experimental, the name may change",
     ),
     Setting("cuBLASLt on", _flags("--xla_gpu_enable_cublaslt=true"), "plain cuBLAS where cuBLASLt has a kernel"),
     Setting(

@@ -129,30 +129,36 @@ def _by_module(cost: XlaCost) -> Iterator[str]:
 
 
 def _advice_lines(found: Advised) -> Iterator[str]:
-    yield "What makes compiling faster, by measurement (docs/xla-redzone.md):"
+    yield "What makes compiling faster, by measurement (docs/xla-redzone.md)"
+    yield from folded(f"on {found.measured_on}", indent="  ")
     for number, one in enumerate(found.worth, 1):
         yield from _one(one, f"  {number}. ")
     if not found.worth:
         yield "  nothing that was measured does"
-    if found.not_worth:
-        yield ""
-        yield "What does not, though it is about the checks:"
-        for one in found.not_worth:
+    if found.too_slow:
+        yield "What compiles faster, but to a slower program"
+        for one in found.too_slow:
             yield from _one(one, "  – ")
+    if found.not_worth:
+        yield "What saves nothing that shows, though it is about the checks"
+        for one in found.not_worth:
+            yield from folded(f"{one.setting}: {one.evidence}", first="  – ", indent="    ")
+    cautions = dict.fromkeys(one.caution for one in (*found.worth, *found.too_slow, *found.not_worth) if one.caution)
+    for caution in cautions:
+        yield from folded(f"Caution: {caution}.")
 
 
 def _one(one: Advice, first: str) -> Iterator[str]:
     margin = " " * len(first)
     yield from folded(one.setting, first=first, indent=margin)
-    for label, text in (("measured", one.evidence), ("gives up", one.gives_up), ("caution", one.caution)):
-        if text:
-            yield from folded(f"{label}: {text}", indent=margin + "  ", first=margin)
+    for label, text in (("measured", one.evidence), ("gives up", one.gives_up)):
+        yield from folded(f"{label}: {text}", indent=margin + "  ", first=margin)
 
 
 def cost_as_json(cost: XlaCost) -> dict[str, Any]:
     """The same as plain values; times in seconds."""
     work = cost.work
-    found = advised(cost.jax_version, cost.card.name) if cost.found else Advised((), ())
+    found = advised(cost.jax_version, cost.card.name) if cost.found else Advised("")
     return {
         "file": str(cost.file),
         "jax_version": cost.jax_version,
@@ -193,7 +199,9 @@ def cost_as_json(cost: XlaCost) -> dict[str, Any]:
             }
             for c in cost.compiled
         ],
+        "measured_on": found.measured_on,
         "advice": [dataclasses.asdict(one) for one in found.worth],
+        "too_slow": [dataclasses.asdict(one) for one in found.too_slow],
         "not_worth": [dataclasses.asdict(one) for one in found.not_worth],
     }
 

@@ -96,12 +96,14 @@ class Tied:
         return False
 
 
-@recorded("z3")
 def rules_out(elements: Elements, region: Region, index: Linear) -> bool | None:
     """Whether a region has no point; None where z3 is not installed, has nothing to add or no answer in time."""
     tied = Tied(elements, region, index)
-    if not tied.definitions:
-        return None
+    return _asked(elements, tied, region) if tied.definitions else None
+
+
+@recorded("z3")
+def _asked(elements: Elements, tied: Tied, region: Region) -> bool | None:
     try:
         import z3
     except ImportError:
