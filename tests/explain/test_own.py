@@ -5,11 +5,13 @@ from __future__ import annotations
 import gzip
 import importlib.util
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import pytest
 
 import redzone
@@ -124,16 +126,22 @@ def test_what_z3_was_asked() -> None:
 
 
 def test_what_trying_a_condition_took() -> None:
-    def looked_up_twice(x: Any, table: Any, i: Any) -> Any:
-        return x[table[jax.numpy.clip(i, 0, 6) * 1]]
+    def scattered(x: Any, state: Any, slots: Any) -> Any:
+        slot = jnp.pad(slots, (0, 4))[jnp.arange(8)]
+        return state.at[slot].set(state[slot] + x)
 
-    report = redzone.check(
-        looked_up_twice, redzone.Spec((9,), "float32"), redzone.Spec((7,), "int32"), redzone.Spec((), "int32")
-    )
-    one = report.explain(compare=False)
-    tried = [q for q in one.record.questions if q.what == "validate"]
-    told = [why for cost in one.accesses for why in cost.why if "forward run" in why]
-    assert bool(tried) == bool(told)
+    shapes = ((8, 1), "float32"), ((5, 1), "float32"), ((4,), "int32")
+    one = explained(scattered, tuple(redzone.Spec(shape, dtype) for shape, dtype in shapes))
+    assert {str(cost.access.verdict) for cost in one.accesses} == {"safe", "requires"}
+    for cost in one.accesses:
+        assert any("forward run" in why for why in cost.why) == (str(cost.access.verdict) == "requires")
+        assert any("replay" in why and "together with 1 other" in why for why in cost.why) == bool(cost.access.requires)
+
+
+def test_a_missing_z3_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "z3", None)
+    one = explained(programs.bits, programs.BITS)
+    assert any("pip install 'redzone[z3]'" in item.advice for item in one.advice), one.advice
 
 
 def test_a_promise_is_advised_with_what_it_spares(decode: Explanation) -> None:

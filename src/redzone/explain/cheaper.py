@@ -95,9 +95,16 @@ def _unrolled(explained: Explanation) -> Iterator[Cheaper]:
 
 
 def _z3(explained: Explanation) -> Iterator[Cheaper]:
+    missed = [cost for cost in explained.accesses if id(cost.access.eqn) in explained.record.deciding.for_z3]
+    if missed:
+        yield Cheaper(
+            f"z3 is not installed and might decide {counted(len(missed), 'access', 'accesses')} at once, for which "
+            "conditions and inputs are searched now: pip install 'redzone[z3]'.",
+            sum(map(_late, missed)),
+        )
     for cost in explained.accesses:
         asked = [q for q in explained.record.questions if q.what == "z3" and id(cost.access.eqn) in q.accesses]
-        if not asked:
+        if not asked or cost in missed:
             continue
         bounds = next((one for one in cost.access.bounds if not one.inside), None)
         promise = f"redzone.assume(index, min=0, max={bounds.max})" if bounds else "redzone.assume(index, min=, max=)"
