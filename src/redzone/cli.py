@@ -14,9 +14,9 @@ import click
 
 from redzone import __version__
 from redzone.commands.baseline import baseline as baseline_command
-from redzone.commands.run import run as run_command
 from redzone.commands.explain import explain
 from redzone.commands.explaining import Explaining
+from redzone.commands.run import run as run_command
 from redzone.frontend.config import FORMATS, BadConfig, Config, check_codes, nearest_config
 from redzone.report.codes import CODES
 
