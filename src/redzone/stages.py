@@ -8,9 +8,12 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from types import TracebackType
 from typing import Any, ParamSpec, Protocol, TypeVar
+
+from jax.profiler import TraceAnnotation
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -46,28 +49,31 @@ def runner_type(plain: Any) -> Any:
     return plain if recorder is None else recorder.runner(plain)
 
 
-class stage:
+def stage(name: str) -> AbstractContextManager[Any]:
     """`with stage("facts"):` is a stage of the check, seen by jax.profiler and by a recorder."""
+    recorder = _recorder.get()
+    annotation = TraceAnnotation("redzone: " + name)
+    return annotation if recorder is None else _Stage(name, annotation, recorder)
+
+
+class _Stage:
+    """A stage that is recorded."""
 
     __slots__ = ("annotation", "name", "recorder")
 
-    def __init__(self, name: str) -> None:
-        from jax.profiler import TraceAnnotation
-
+    def __init__(self, name: str, annotation: AbstractContextManager[Any], recorder: Recorder) -> None:
         self.name = name
-        self.annotation = TraceAnnotation(f"redzone: {name}")
-        self.recorder = _recorder.get()
+        self.annotation = annotation
+        self.recorder = recorder
 
     def __enter__(self) -> None:
         self.annotation.__enter__()
-        if self.recorder is not None:
-            self.recorder.begin(self.name, True, ())
+        self.recorder.begin(self.name, True, ())
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self.recorder is not None:
-            self.recorder.end(None)
+        self.recorder.end(None)
         self.annotation.__exit__(kind, error, trace)
 
 

@@ -126,6 +126,28 @@ def test_modules_are_told_apart_by_time(tmp_path: Path) -> None:
     assert cost.outside == pytest.approx(55e-6)
 
 
+def test_a_compilation_on_another_thread_is_the_one_waited_for(tmp_path: Path) -> None:
+    file = written(
+        tmp_path,
+        host("backend_compile", 0, 500),
+        host("PjRtStreamExecutorClient::Compile", 10, 480, thread=5),
+        host("HLO Transforms:jit_f", 20, 400, thread=5),
+        host("gemm-fusion-autotuner", 30, 100, thread=5),
+        host("CompileToBackendResult", 40, 50, thread=6),
+        host("PjRtStreamExecutorClient::Compile", 100, 50, thread=8),
+        host("HLO Transforms:jit_other", 110, 30, thread=8),
+    )
+    first, second = cost_of(read(file)).compiled
+    assert (first.module, second.module) == ("jit_f", "jit_other")
+    assert first.seconds == pytest.approx(500e-6)
+    assert (first.candidates, first.autotuning) == (1, pytest.approx(100e-6))
+
+
+def test_the_modules_of_a_real_cpu_capture() -> None:
+    modules = [c.module for c in cost_of(read(CPU / "host.xplane.pb")).compiled]
+    assert sorted(modules) == ["jit__lambda", "jit_broadcast_in_dim", "jit_convert_element_type"]
+
+
 def test_nothing_is_said_of_bytes_that_the_capture_does_not_tell(tmp_path: Path) -> None:
     file = written(tmp_path, kernel("redzone_checker", 0, 10))
     cost = cost_of(read(file))

@@ -119,10 +119,6 @@ def says_something(name: str) -> bool:
     """Whether a span of the host is kept: those of the Python tracer (`$file.py:12 f`) and most others are not."""
     if name.startswith("$"):
         return False
-    return (
-        is_compile(name)
-        or is_autotuning(name)
-        or is_candidate(name)
-        or is_redzone_buffers(name)
-        or bool(module_in(name))
-    )
+    if is_compile(name) or is_autotuning(name) or is_candidate(name) or is_redzone_buffers(name):
+        return True
+    return bool(module_in(name)) or pass_module(name).startswith(("jit_", "pmap_"))

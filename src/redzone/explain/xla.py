@@ -235,25 +235,45 @@ def _compilations(spans: Iterable[Span]) -> Iterator[Compiled]:
     """The outermost compilations of each thread, with what happened inside them on any thread."""
     spans = list(spans)
     until: dict[str, float] = {}
-    found: list[tuple[Compiled, str]] = []
+    found: list[Compiled] = []
     for span in spans:
         if is_compile(span.name) and span.start >= until.get(span.thread, -1.0):
             until[span.thread] = span.end
-            found.append((Compiled("", span.start, span.seconds), span.thread))
-    for one, thread in found:
-        inside = [s for s in spans if s.start >= one.start and s.end <= one.end + 1e-9]
-        own = [s for s in inside if s.thread == thread]
-        names = [module_in(s.name) for s in own] + [pass_module(s.name) for s in own]
-        one.module = next((name for name in names if name), "(unnamed)")
-        tuning = merged((s.start, s.end) for s in own if is_autotuning(s.name))
-        one.autotuning = sum(end - start for start, end in tuning)
-        candidates = [s for s in inside if is_candidate(s.name) and any(a <= s.start and s.end <= b for a, b in tuning)]
-        one.candidates = len(candidates)
-        one.candidate_cpu_seconds = sum(s.seconds for s in candidates)
-        times = [(s.start, s.end) for s in candidates]
-        one.candidate_seconds = sum(covered(within(times, a, b)) for a, b in tuning)
-        one.buffers_seconds = covered((s.start, s.end) for s in inside if is_redzone_buffers(s.name))
+            one = _compiled(span, [s for s in spans if s.start >= span.start and s.end <= span.end + 1e-9])
+            outer = next((other for other in found if _is_same(other, one)), None)
+            if outer is None:
+                found.append(one)
+            else:
+                outer.module = outer.module or one.module
+                if one.autotuning > outer.autotuning:
+                    outer.autotuning, outer.candidates = one.autotuning, one.candidates
+                    outer.candidate_seconds = one.candidate_seconds
+                    outer.candidate_cpu_seconds = one.candidate_cpu_seconds
+    for one in found:
+        one.module = one.module or "(unnamed)"
         yield one
+
+
+def _is_same(outer: Compiled, inner: Compiled) -> bool:
+    """Whether a compilation is the same as one around it, on the thread that waits for it."""
+    around = outer.start <= inner.start and inner.end <= outer.end
+    return around and (not outer.module or not inner.module or outer.module == inner.module)
+
+
+def _compiled(whole: Span, inside: Sequence[Span]) -> Compiled:
+    one = Compiled("", whole.start, whole.seconds)
+    own = [s for s in inside if s.thread == whole.thread]
+    names = [module_in(s.name) for s in own] + [pass_module(s.name) for s in own]
+    one.module = next((name for name in names if name), "")
+    tuning = merged((s.start, s.end) for s in own if is_autotuning(s.name))
+    one.autotuning = sum(end - start for start, end in tuning)
+    candidates = [s for s in inside if is_candidate(s.name) and any(a <= s.start and s.end <= b for a, b in tuning)]
+    one.candidates = len(candidates)
+    one.candidate_cpu_seconds = sum(s.seconds for s in candidates)
+    times = [(s.start, s.end) for s in candidates]
+    one.candidate_seconds = sum(covered(within(times, a, b)) for a, b in tuning)
+    one.buffers_seconds = covered((s.start, s.end) for s in inside if is_redzone_buffers(s.name))
+    return one
 
 
 def _is_gemm(name: str) -> bool:

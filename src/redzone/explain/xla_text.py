@@ -109,7 +109,7 @@ def _by_module(cost: XlaCost) -> Iterator[str]:
     for one in largest[:MODULES]:
         rows.append(
             (
-                one.module if len(one.module) <= 24 else f"{one.module[:23]}…",
+                one.module if len(one.module) <= 20 else f"{one.module[:19]}…",
                 seconds_as_text(one.seconds),
                 seconds_as_text(one.autotuning) if one.autotuning else "–",
                 f"{one.candidates:,}" if one.candidates else "–",
@@ -118,7 +118,8 @@ def _by_module(cost: XlaCost) -> Iterator[str]:
                 seconds_as_text(one.work.held_seconds) if one.work.held_seconds else "–",
             )
         )
-    yield from columns(rows, indent="")
+    told = [k for k in range(len(rows[0])) if any(row[k] != "–" for row in rows[1:])]
+    yield from columns([[row[k] for k in told] for row in rows], indent="")
     if len(largest) > MODULES:
         rest = largest[MODULES:]
         yield f"… and {counted(len(rest), 'more module')}, {seconds_as_text(sum(c.seconds for c in rest))} together"
