@@ -23,6 +23,8 @@ class Case:
     """Whether it is repeated before the others are."""
     capture: bool = False
     """Whether the profiler records it too, in a run of its own."""
+    slow: bool = False
+    """Whether it takes so long that it is tried once, after everything else."""
 
 
 def _flag(name: str, group: str, *flags: str, key: bool = False, capture: bool = False) -> Case:
@@ -43,13 +45,13 @@ CASES = (
     _flag("padding 0", "padding", "--xla_gpu_redzone_padding_bytes=0", key=True, capture=True),
     _flag("level 0", "level", "--xla_gpu_autotune_level=0", key=True, capture=True),
     _flag("level 1", "level", "--xla_gpu_autotune_level=1", key=True, capture=True),
-    Case("persistent cache, filling", "cache", env=_PERSISTENT, clears="persistent"),
+    Case("persistent cache, filling", "cache", env=_PERSISTENT, clears="persistent", key=True),
     Case("persistent cache, filled", "cache", env=_PERSISTENT, key=True),
     Case("persistent cache, program changed", "cache", env=_PERSISTENT, changed=True, key=True),
-    Case("per-fusion cache, filling", "cache", flags=_PER_FUSION, clears="fusions"),
+    Case("per-fusion cache, filling", "cache", flags=_PER_FUSION, clears="fusions", key=True),
     Case("per-fusion cache, filled", "cache", flags=_PER_FUSION, key=True, capture=True),
     Case("per-fusion cache, program changed", "cache", flags=_PER_FUSION, changed=True),
-    Case("autotune results, dumping", "cache", flags=(f"--xla_gpu_dump_autotune_results_to={_RESULTS}",)),
+    Case("autotune results, dumping", "cache", (f"--xla_gpu_dump_autotune_results_to={_RESULTS}",), key=True),
     Case("autotune results, loaded", "cache", flags=(f"--xla_gpu_load_autotune_results_from={_RESULTS}",), key=True),
     _flag("no Triton gemms", "backends", "--xla_gpu_enable_triton_gemm=false", key=True),
     _flag("no cuBLAS fallback", "backends", "--xla_gpu_cublas_fallback=false"),
@@ -57,8 +59,8 @@ CASES = (
     _flag("only Triton", "backends", "--xla_gpu_experimental_autotune_backends=triton"),
     _flag("cuBLASLt on", "backends", "--xla_gpu_enable_cublaslt=true"),
     _flag("one fusion emitter", "backends", "--xla_gpu_experimental_enable_fusion_autotuner=false"),
-    _flag("4 gemm solutions", "candidates", "--xla_gpu_autotune_max_solutions=4", key=True),
-    _flag("8 BLAS algorithms", "candidates", "--xla_gpu_blas_max_algorithms=8", key=True),
+    _flag("4 gemm solutions", "candidates", "--xla_gpu_autotune_max_solutions=4"),
+    _flag("8 BLAS algorithms", "candidates", "--xla_gpu_blas_max_algorithms=8"),
     _flag("1 cuDNN plan", "candidates", "--xla_gpu_cudnn_gemm_max_plans=1"),
     _flag("level 2", "level", "--xla_gpu_autotune_level=2"),
     _flag("level 3", "level", "--xla_gpu_autotune_level=3", capture=True),
@@ -66,5 +68,11 @@ CASES = (
     _flag("padding 64 KiB", "padding", "--xla_gpu_redzone_padding_bytes=65536", capture=True),
     _flag("padding 1 MiB", "padding", "--xla_gpu_redzone_padding_bytes=1048576", capture=True),
     _flag("padding 64 MiB", "padding", "--xla_gpu_redzone_padding_bytes=67108864", capture=True),
-    Case("exhaustive tilings", "candidates", ("--xla_gpu_exhaustive_tiling_search=true",), models=("attention",)),
+    Case(
+        "exhaustive tilings",
+        "candidates",
+        ("--xla_gpu_exhaustive_tiling_search=true",),
+        models=("attention",),
+        slow=True,
+    ),
 )

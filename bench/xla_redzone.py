@@ -74,27 +74,34 @@ class Worker:
         timer.cancel()
         yield from lines
         if late.is_set() or process.returncode:
-            told = process.stderr.read().strip().splitlines() or ["no message"]
-            yield {"model": "*", "error": "took too long" if late.is_set() else told[-1][-300:]}
+            yield {"model": "*", "error": "took too long" if late.is_set() else _reason(process.stderr.read())}
 
     def stop(self) -> None:
         self.process.kill()
         self.process.wait()
 
 
+def _reason(stderr: str) -> str:
+    """The line of a traceback that says what went wrong."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()] or ["no message"]
+    return next((line for line in reversed(lines) if "Error" in line or "flag" in line.lower()), lines[-1])[-300:]
+
+
 def schedule(cases: Sequence[Case], captures: bool) -> Iterator[tuple[Case, bool]]:
-    """Every case once, then captures, then again and again: each case and whether it is captured.
+    """Every case once, then captures, then again what matters most: each case and whether it is captured.
 
     What comes first finds the libraries not yet read from the disk: a capture, whose times do not count.
     """
+    quick = [case for case in cases if not case.slow]
     if captures:
-        yield cases[0], True
-    yield from ((case, False) for case in cases)
+        yield quick[0], True
+    yield from ((case, False) for case in quick)
     if captures:
-        yield from ((case, True) for case in cases[1:] if case.capture)
+        yield from ((case, True) for case in quick[1:] if case.capture)
+    yield from ((case, False) for case in quick if case.key)
+    yield from ((case, False) for case in cases if case.slow)
     while True:
-        yield from ((case, False) for case in cases if case.key)
-        yield from ((case, False) for case in cases if not case.key)
+        yield from ((case, False) for case in quick)
 
 
 def measured(cases: Sequence[Case], models: Sequence[str], out: Path, limit: float, captures: bool) -> dict[str, Any]:
@@ -104,6 +111,7 @@ def measured(cases: Sequence[Case], models: Sequence[str], out: Path, limit: flo
     records: list[dict[str, Any]] = []
     machine: dict[str, Any] = {}
     longest, following = 0.0, schedule(cases, captures)
+    """The longest of the cases that are not known to be slow."""
 
     def start(item: tuple[Case, bool]) -> Worker:
         case, captured = item
@@ -120,7 +128,7 @@ def measured(cases: Sequence[Case], models: Sequence[str], out: Path, limit: flo
                 machine = result
                 continue
             records.append({"case": worker.case.name, "captured": worker.capture is not None, **result})
-        longest = max(longest, time.monotonic() - begun)
+        longest = longest if worker.case.slow else max(longest, time.monotonic() - begun)
         gone = time.monotonic() - started
         shown = {r["model"]: round(r.get("compile_s", -1), 2) for r in records if r["case"] == worker.case.name}
         print(f"{gone:6.1f} s  {worker.case.name}: {shown}", flush=True)
@@ -160,6 +168,12 @@ def summary(records: Sequence[dict[str, Any]], cases: Sequence[Case], machine: d
     }
 
 
+def merged(several: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Several results of one machine as one."""
+    records = [record for one in several for record in one["records"]]
+    return summary(records, CASES, several[-1]) | {"date": several[-1]["date"]}
+
+
 def table(results: dict[str, Any]) -> str:
     """Markdown: seconds to compile each model, the sum against the default's, and how fast the results run."""
     base = {e["case"]: e for e in results["cases"]}.get("default", {"models": {}})["models"]
@@ -175,7 +189,7 @@ def table(results: dict[str, Any]) -> str:
             continue
         cells = [f"{mine[m]['compile_s']:.2f}" if m in mine else "–" for m in MODELS]
         shared = [m for m in MODELS if m in mine and m in base]
-        total, default = sum(mine[m]["compile_s"] for m in shared), sum(base[m]["compile_s"] for m in shared)
+        total, default = sum(mine[m]["compile_s"] for m in mine), sum(base[m]["compile_s"] for m in shared)
         slow = [mine[m]["run_ms"] / base[m]["run_ms"] for m in shared]
         speed = ", ".join(f"{m} {x:.2f}×" for m, x in zip(shared, slow, strict=True) if abs(x - 1) > 0.1) or "same"
         share = f"{100 * total / default:.0f} %" if default else "–"
@@ -190,11 +204,18 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=480, help="seconds for everything")
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--only", default="", help="only cases whose name contains this")
+    parser.add_argument("--key", action="store_true", help="only the cases that matter most, and those captured")
+    parser.add_argument("--merge", nargs="+", type=Path, default=[], help="print the table of these results together")
     parser.add_argument("--small", action="store_true", help="tiny models, to try the harness")
     parser.add_argument("--no-captures", action="store_true")
     options = parser.parse_args()
+    if options.merge:
+        results = merged([json.loads(file.read_text()) for file in options.merge])
+        (options.out / "xla_redzone.json").write_text(json.dumps(results, indent=1))
+        print(table(results))
+        return
     options.out.mkdir(parents=True, exist_ok=True)
-    cases = [case for case in CASES if options.only in case.name]
+    cases = [case for case in CASES if options.only in case.name and (case.key or case.capture or not options.key)]
     results = measured(cases, options.models.split(","), options.out, options.limit, not options.no_captures)
     print(table(results))
 

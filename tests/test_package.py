@@ -75,11 +75,12 @@ def test_jaxtyping_is_never_imported() -> None:
 
 # From the bottom up; a package may import from its own layer and those below it.
 LAYERS = (
-    ("domains", "report"),
+    ("domains", "report", "stages"),
     ("frontend",),
     ("access", "rules"),
     ("engine",),
     ("prove",),
+    ("explain",),
     ("api",),
     ("runtime",),
     ("cli", "commands", "notebook", "pytest_plugin", "__init__", "__main__"),

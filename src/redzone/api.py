@@ -21,6 +21,7 @@ from redzone.frontend.unwatched import unwatched
 from redzone.prove.decide import Deciding
 from redzone.report import suppress
 from redzone.report.model import Report
+from redzone.stages import stage
 
 
 def check(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Report:
@@ -33,7 +34,9 @@ def check(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Report:
     """
     first_use()
     dims = () if takes_dims(fn) else kwargs.pop("dims", ())
-    return check_traced(trace(fn, args, kwargs, dims=(dims,) if isinstance(dims, str) else dims))
+    with stage("trace"):
+        traced = trace(fn, args, kwargs, dims=(dims,) if isinstance(dims, str) else dims)
+    return check_traced(traced)
 
 
 @functools.cache
@@ -59,7 +62,7 @@ def _undisturbed(traced: Traced) -> Report:
     # A check makes many small objects and no cycles; a collection would walk the whole jaxpr each time.
     gc.disable()
     try:
-        with sizes(_symbolic_sizes(traced)):
+        with stage(f"check {traced.name}"), sizes(_symbolic_sizes(traced)):
             return _check_traced(traced)
     finally:
         if collecting:
@@ -94,8 +97,15 @@ def _notes(analysis: Analysis) -> tuple[str, ...]:
     return tuple(dict.fromkeys(broken + doubted))
 
 
-def _check_traced(traced: Traced) -> Report:
+def _explained(traced: Traced, report: Report, **options: Any) -> Any:
+    from redzone.explain.own import explanation_of
+
+    return explanation_of(report, traced, check_traced, **options)
+
+
+def _check_traced(given: Traced) -> Report:
     started = time.perf_counter()
+    traced = given
     facts = [source.fact() for source in traced.inputs]
     analysis = analyse(traced.jaxpr, facts)
     facts, traced = _with_assumptions(traced, facts, analysis)
@@ -113,6 +123,7 @@ def _check_traced(traced: Traced) -> Report:
         equations=analysis.inventory.equations,
         notes=_notes(analysis),
         origins=tuple(source.origin for source in traced.inputs),
+        _explain=functools.partial(_explained, given),
         doubted=tuple(analysis.doubted),
     )
     return dataclasses.replace(report, suppressions=suppress.apply(accesses, traced.function))

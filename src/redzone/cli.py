@@ -13,6 +13,8 @@ import click
 
 from redzone import __version__
 from redzone.commands.baseline import baseline as baseline_command
+from redzone.commands.explain import explain
+from redzone.commands.explaining import Explaining
 from redzone.commands.report import report as report_command
 from redzone.commands.run import run as run_command
 from redzone.frontend.config import FORMATS, BadConfig, Config, check_codes, nearest_config
@@ -36,6 +38,7 @@ def main() -> None:
 main.add_command(baseline_command)
 main.add_command(report_command)
 main.add_command(run_command)
+main.add_command(explain)
 
 
 @main.command()
@@ -61,6 +64,8 @@ def rules() -> None:
 @click.option("--select", metavar="CODES", help="Report only these rules, such as RZ1,RZ201.")
 @click.option("--ignore", metavar="CODES", help="Do not report these rules.")
 @click.option("--baseline", metavar="FILE", help="Findings listed there do not count; `redzone baseline` writes it.")
+@click.option("--explain", "explains", is_flag=True, help="Say where the checks' time went, against JAX's own.")
+@click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Write a trace for Perfetto.")
 def check(
     targets: tuple[str, ...],
     arg_texts: tuple[str, ...],
@@ -77,6 +82,8 @@ def check(
     select: str | None,
     ignore: str | None,
     baseline: str | None,
+    explains: bool,
+    trace: Path | None,
 ) -> None:
     """Check functions: pkg.module:function (with --arg), files, or folders.
 
@@ -88,9 +95,11 @@ def check(
     )
     files = {"html": html, "json": json_file, "sarif": sarif, "junit": junit}
     wanted = {name: file for name, file in files.items() if file}
-    outcome = Outcome(config, witness, output, wanted, baseline=known_findings(config))
+    explaining = Explaining(explains, trace)
+    outcome = Outcome(config, witness, output, wanted, baseline=known_findings(config), explaining=explaining)
     check_all(targets, arg_texts, dims, outcome)
     outcome.finish()
+    outcome.explaining.finish()
     sys.exit(outcome.exit_code())
 
 
@@ -133,6 +142,7 @@ class Outcome:
     reports: list[Report] = field(default_factory=list)
     failures: list[Failed] = field(default_factory=list)
     baseline: Baseline | None = None
+    explaining: Explaining = field(default_factory=Explaining)
 
     def report(self, report: Report) -> None:
         for access in report.accesses:
@@ -153,6 +163,7 @@ class Outcome:
             text = report_as_concise(report)
             if text:
                 click.echo(text)
+        self.explaining.heard(report, self.config.format)
 
     def failure(self, failed: Failed) -> None:
         self.failures.append(failed)
@@ -201,7 +212,15 @@ class Outcome:
         from redzone.report.run import Failure, Run
 
         failures = tuple(Failure(failed.name, failed.reason) for failed in self.failures)
-        return Run(tuple(self.reports), failures, self.unused(), self.exit_code(), witnesses=self.witnesses)
+        explained = tuple(self.explaining.as_json().get("explanations", ()))
+        return Run(
+            tuple(self.reports),
+            failures,
+            self.unused(),
+            self.exit_code(),
+            witnesses=self.witnesses,
+            explanations=explained,
+        )
 
     def exit_code(self) -> int:
         if self.failures:

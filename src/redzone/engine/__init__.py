@@ -14,6 +14,7 @@ from redzone.engine.forward import Context, Runner
 from redzone.engine.program import Program, Step
 from redzone.engine.slice import Inventory, Masks, Slicer
 from redzone.frontend.compat import open_jaxpr
+from redzone.stages import runner_type, stage
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -72,13 +73,16 @@ def analyse(closed: Any, in_facts: Sequence[Fact], *, everything: bool = False, 
     """
     jaxpr, consts = open_jaxpr(closed)
     started = time.perf_counter()
-    inventory = inventory_of(closed)
+    with stage("walk"):
+        inventory = inventory_of(closed)
     walked = time.perf_counter()
-    slicer = Slicer(inventory, everything)
-    wanted = tuple(range(len(jaxpr.outvars))) if everything else ()
-    program = slicer.program(jaxpr, consts, wanted)
+    with stage("slice"):
+        slicer = Slicer(inventory, everything)
+        wanted = tuple(range(len(jaxpr.outvars))) if everything else ()
+        program = slicer.program(jaxpr, consts, wanted)
     sliced = time.perf_counter()
-    runner, seen = run_forward(program, in_facts, slicer.unmodelled, strict)
+    with stage("facts"):
+        runner, seen = run_forward(program, in_facts, slicer.unmodelled, strict)
     done = time.perf_counter()
     timings = {"walk": walked - started, "slice": sliced - walked, "facts": done - sliced}
     return Analysis(
@@ -113,6 +117,6 @@ def run_forward(
         inside = stays_inside(site, facts)
         seen.setdefault(id(site.eqn), []).append(Seen(facts, step, context, inside))
 
-    runner = Runner(observe, failures, strict)
+    runner: Runner = runner_type(Runner)(observe, failures, strict)
     runner.env = runner.run(program, [in_facts[i] for i, _ in program.inputs], True)
     return runner, seen

@@ -378,3 +378,20 @@ def primitives() -> dict[str, Any]:
             if key.endswith("_p") and isinstance(value, _core.Primitive):
                 found.setdefault(key, value)
     return found
+
+
+def module_bytes(lowered: Any) -> bytes:
+    """A lowered program as the compiler takes it."""
+    from jax._src.interpreters import mlir
+
+    return bytes(mlir.module_to_bytecode(lowered.compiler_ir("stablehlo")))
+
+
+def compile_module(module: bytes) -> Any:
+    """Compile a lowered program for the first device, as jax.jit would."""
+    from jax._src import compiler
+    from jaxlib import xla_client
+
+    device = jax.devices()[0]
+    options = compiler.get_compile_options(num_replicas=1, num_partitions=1)
+    return device.client.compile_and_load(module, xla_client.DeviceList((device,)), options)

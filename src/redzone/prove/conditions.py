@@ -17,6 +17,7 @@ from redzone.engine.program import COND, OBSERVE, Program, Step
 from redzone.frontend.trace import Input
 from redzone.prove.needs import FAR, Lost, Need, Shared, Walk, hashable, is_far
 from redzone.report.model import Condition
+from redzone.stages import recorded
 
 
 @dataclasses.dataclass(slots=True)
@@ -51,6 +52,7 @@ class Common(Shared):
         return self.reruns[key]
 
 
+@recorded("propose")
 def propose(seen: Sequence[Seen], common: Common, wrapping: bool = True) -> Proposal:
     """Walk back from every way an access was reached that is not inside already."""
 

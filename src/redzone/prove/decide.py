@@ -33,6 +33,7 @@ from redzone.prove.witness import breaking, corners, filled, find_witness, just_
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
+from redzone.stages import recorded, staged
 
 #: How many different sets of conditions are validated one by one.
 GROUPS = 12
@@ -75,6 +76,7 @@ class Deciding:
         """By access: inputs that should make it leave its array."""
         self.buffers = Buffers(traced)
 
+    @recorded("decide")
     def accesses(self) -> tuple[Access, ...]:
         """One access per site, in program order."""
         self.split_lanes()
@@ -116,13 +118,24 @@ class Deciding:
             proved |= self.swept(open_sites, proposals, proved, common)
         self.timings["conditions"] = time.perf_counter() - started - self.timings["exact"]
         started = time.perf_counter()
+        self.settled_by_witness(result, open_sites, proposals, proved)
+        self.timings["witness"] = time.perf_counter() - started
+        return tuple(result.values())
+
+    @staged("witness")
+    def settled_by_witness(
+        self,
+        result: dict[int, Access],
+        open_sites: list[tuple[Site, list[Seen]]],
+        proposals: dict[int, Proposal],
+        proved: set[int],
+    ) -> None:
+        """The verdict of each open access: what inputs show where nothing is proved, else its condition."""
         still = [site for site, _ in open_sites if id(site.eqn) not in proved]
         self.cornered = self.at_the_corners(still) if still else {}
         for site, seen in open_sites:
             key = id(site.eqn)
             self.settle(result[key], site, seen, proposals[key], key in proved)
-        self.timings["witness"] = time.perf_counter() - started
-        return tuple(result.values())
 
     def settled(self, site: Site, index: list[int]) -> Access:
         """An access at a literal index, inside whatever else the program does."""
@@ -133,12 +146,14 @@ class Deciding:
         access._pattern = lambda: pattern_of(site, [([scalar(n) for n in index], None, None)])
         return access
 
+    @recorded("corners")
     def at_the_corners(self, sites: list[Site]) -> dict[int, Witness]:
         """Accesses that leave their arrays for some of the plainest inputs the contract allows."""
         inputs = self.traced.inputs
         ends = corners(inputs, self.facts)
         return witnesses(self.traced.jaxpr, sites, inputs, self.facts, ends, self.corners)
 
+    @staged("masks")
     def masked(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
         """Settle the reads whose results are thrown away whenever they are outside."""
         found = masked_sites(self.analysis, self.traced.jaxpr, self.facts, [site for site, _ in open_sites])
@@ -151,6 +166,7 @@ class Deciding:
         if found:
             open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in found]
 
+    @staged("exact")
     def exactly(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
         """Settle what needs no condition: no input at all leads outside."""
         started = time.perf_counter()
@@ -170,6 +186,7 @@ class Deciding:
             open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in proved]
         self.timings["exact"] += time.perf_counter() - started
 
+    @staged("exact")
     def derived(self, open_sites: list[tuple[Site, list[Seen]]]) -> dict[int, Proposal]:
         """What the inputs must keep, of accesses whose regions of violation themselves say it."""
         started = time.perf_counter()
@@ -245,6 +262,7 @@ class Deciding:
         access._lints = lambda: Lints(self.traced.inputs, site, access).over(seen)
         return access
 
+    @staged("conditions")
     def validated(self, proposals: dict[int, Proposal]) -> set[int]:
         """The sites whose own conditions, and nothing else, prove them inside.
 
@@ -289,6 +307,7 @@ class Deciding:
             if _restricted(joint, relevant(self.analysis.seen[key], leaves)) == proposals[key].key()
         }
 
+    @staged("conditions")
     def swept(
         self,
         open_sites: list[tuple[Site, list[Seen]]],
@@ -315,11 +334,13 @@ class Deciding:
             proposals[key] = Proposal({leaf: n for leaf, n in joint.items() if leaf in mine}, False, None)
         return {key for key in found if proposals[key].needs}
 
+    @recorded("validate")
     def proves(self, facts: Sequence[Fact], sites: Sequence[int]) -> tuple[set[int], dict[int, list[Seen]]]:
         found, seen, visits = proves(self.analysis, facts, sites)
         self.visits += visits
         return found, seen
 
+    @staged("exact")
     def proved_exactly(self, facts: Sequence[Fact], seen: dict[int, list[Seen]]) -> set[int]:
         """The accesses that never leave their arrays on inputs with these facts, by the exact stage."""
         if not seen:
@@ -356,6 +377,7 @@ class Deciding:
                     needs = weaker
         return needs
 
+    @recorded("settle")
     def settle(self, access: Access, site: Site, seen: list[Seen], proposal: Proposal, proved: bool) -> None:
         """unsafe if an input the contract allows really leaves the array, requires if a condition was proved."""
         family = "1" if site.effect == "read" else "2"

@@ -26,6 +26,7 @@ from redzone.prove.conditions import Common
 from redzone.prove.elements import LOOKS, Elements, NotAffine, Work
 from redzone.prove.needs import APART, FAR, Need
 from redzone.report.model import Condition
+from redzone.stages import recorded
 
 #: How many regions of one access are looked at, and how many ways it may be reached.
 CASES = 64
@@ -80,6 +81,7 @@ class Exact:
         self.asked = 0
         self.asked_z3 = 0
 
+    @recorded("exactly")
     def decide(self, site: Site, seen: Sequence[Seen]) -> Outcome | None:
         """The violations of an access; None where it cannot be said."""
         if self.elements.work.done:

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from redzone.domains.affine import Atom, Region
+from redzone.stages import recorded
 
 
+@recorded("isl")
 def sample(region: Region) -> dict[Atom, int] | bool | None:
     """Integers satisfying every constraint; None where there are none, False where isl is not installed."""
     try:

@@ -23,6 +23,7 @@ from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
 from redzone.prove.concrete import evaluate, is_exact_here
+from redzone.stages import recorded
 
 #: What one replay may cost: an equation evaluated here counts 1, one compiled by JAX for the first time 500.
 COST = 8_000
@@ -83,6 +84,7 @@ class Replay:
         self.assumes = self.promises(self.jaxpr)
         """Whether anything is promised anywhere: then a run counts only when it is over."""
 
+    @recorded("replay")
     def attempt(self, arguments: list[Any]) -> Found:
         """Run the program on these inputs: the offending index and path of each access that leaves."""
         given = self.left = min(COST, self.purse.left)

@@ -14,6 +14,7 @@ from redzone.domains.affine import Atom, Linear, Region
 from redzone.engine.program import SIMPLE
 from redzone.frontend.compat import primitives
 from redzone.prove.elements import Elements, NotAffine, Piece
+from redzone.stages import recorded
 
 #: Milliseconds z3 may take for one access, and how many accesses of one check it is asked about.
 LIMIT = 100
@@ -98,8 +99,11 @@ class Tied:
 def rules_out(elements: Elements, region: Region, index: Linear) -> bool | None:
     """Whether a region has no point; None where z3 is not installed, has nothing to add or no answer in time."""
     tied = Tied(elements, region, index)
-    if not tied.definitions:
-        return None
+    return _asked(elements, tied, region) if tied.definitions else None
+
+
+@recorded("z3")
+def _asked(elements: Elements, tied: Tied, region: Region) -> bool | None:
     try:
         import z3
     except ImportError:

@@ -21,6 +21,7 @@ from redzone.engine.program import SIGNATURE, Step
 from redzone.engine.refine import ALL
 from redzone.prove.conditions import Common, needs_of
 from redzone.prove.needs import FAR, Lost, Need, Walk
+from redzone.stages import recorded
 
 #: How often the carries of a loop are asked to keep what the body asks of them.
 AGAIN = 2
@@ -45,6 +46,7 @@ class Sweep(Walk):
         """The accesses for which something was asked that could not be pushed on."""
         self.visited: Counter[int] = Counter()
 
+    @recorded("sweep")
     def over(self, seen: Sequence[Seen]) -> dict[int, Need]:
         """Proposed needs of the inputs, by leaf, for every access not inside already."""
         for one in seen:

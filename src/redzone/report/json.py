@@ -44,6 +44,7 @@ def run_as_json(run: Run) -> dict[str, Any]:
         "reports": [report_as_json(report, run.witnesses, run.root) for report in run.reports],
         "failures": [{"name": failed.name, "reason": failed.reason} for failed in run.failures],
         "unused_suppressions": [suppression_as_json(s) for s in run.unused_comments()],
+        **({"explanations": list(run.explanations)} if run.explanations else {}),
     }
 
 

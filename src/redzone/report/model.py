@@ -345,6 +345,7 @@ class Report:
     """The assumptions that are not used because vmap runs their branch for every lane."""
     _sources: Sources | None = dataclasses.field(default=None, repr=False)
     _causes: tuple[Cause, ...] | None = dataclasses.field(default=None, repr=False)
+    _explain: Callable[..., Any] | None = dataclasses.field(default=None, repr=False, compare=False)
 
     @property
     def sources(self) -> Sources:
@@ -377,6 +378,16 @@ class Report:
         from redzone.report.causes import causes_of
 
         return causes_of(self.accesses, self.origins)
+
+    def explain(self, *, compare: bool = True, limit: float = 60.0) -> Any:
+        """Where the time of this check went: the check is run again and recorded.
+
+        With `compare`, JAX lowers and compiles the program too, for `limit` seconds at most. What comes back prints
+        well, and has `to_json()` and `write_trace(file)`. Raises ValueError for a report that was read from a file.
+        """
+        if self._explain is None:
+            raise ValueError("only the report of a check in this process can be explained: its program is gone")
+        return self._explain(self, compare=compare, limit=limit)
 
     @property
     def ok(self) -> bool:

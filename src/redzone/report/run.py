@@ -6,6 +6,7 @@ import dataclasses
 import datetime
 import os
 from pathlib import Path
+from typing import Any
 
 from redzone.report.model import Report, Suppression
 
@@ -35,6 +36,8 @@ class Run:
     """When, in ISO 8601."""
     witnesses: bool = False
     """Whether inputs that break the conditions are to be searched for and shown."""
+    explanations: tuple[dict[str, Any], ...] = ()
+    """Where each check's time went, as plain values, where that was asked."""
 
     def unused_comments(self) -> tuple[Suppression, ...]:
         """The comments that silence nothing."""
