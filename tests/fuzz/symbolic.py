@@ -17,7 +17,7 @@ from jax import lax
 
 import redzone
 from redzone.frontend.trace import Traced, trace
-from tests.fuzz.at_size import holds, number
+from tests.fuzz.at_size import holds
 from tests.fuzz.generate import Argument
 
 LARGEST = 70
@@ -91,7 +91,8 @@ class SymbolicProgram:
             found = [s for n in small for m in small if holds(self.constraints, s := {"n": n, "m": m})]
         # A dimension of no elements, or of a negative number, is none that JAX takes.
         found = [s for s in found if all(min(a.at(s).shape, default=1) >= 1 for a in self.arguments)]
-        return found[:1] + rng.sample(found[1:], min(count - 1, len(found) - 1)) if found else []
+        near = found[1:9]
+        return found[:1] + rng.sample(near, min(count - 2, len(near))) + rng.sample(found[9:], 1 if found[9:] else 0)
 
 
 def make(seed: int) -> SymbolicProgram:
@@ -385,6 +386,3 @@ def _grow(scope: _Scope, steps: int) -> None:
             continue
         scope.values.extend(m for m in made if m.ndim <= 2)
         scope.results.extend(made)
-
-
-__all__ = ["SymbolicArgument", "SymbolicProgram", "make", "number"]
