@@ -62,14 +62,14 @@ def _undisturbed(traced: Traced) -> Report:
     # A check makes many small objects and no cycles; a collection would walk the whole jaxpr each time.
     gc.disable()
     try:
-        with stage(f"check {traced.name}"), sizes(_symbolic_sizes(traced)):
+        with stage(f"check {traced.name}"), sizes(symbolic_sizes(traced)):
             return _check_traced(traced)
     finally:
         if collecting:
             gc.enable()
 
 
-def _symbolic_sizes(traced: Traced) -> list[Any]:
+def symbolic_sizes(traced: Traced) -> list[Any]:
     """The symbolic dimensions of the inputs, each once."""
     found = {str(n): n for source in traced.inputs for n in getattr(source.aval, "shape", ()) if type(n) is not int}
     return list(found.values())

@@ -98,7 +98,7 @@ def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Any, o
     for _ in range(runs):
         args = [sample(rng, a) for a in program.arguments]
         outcome.arguments = args
-        watch = _run(interpreter, args, Watch(facts, accesses), outcome.counts)
+        watch = run_once(interpreter, args, Watch(facts, accesses), outcome.counts)
         if watch is None:
             continue
         outcome.lesser = outcome.lesser or watch.lesser
@@ -106,7 +106,7 @@ def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Any, o
             if id(access.eqn) not in watch.left:
                 continue
             if access.verdict == "masked":
-                _masked(interpreter, access, args, outcome.counts)
+                masked_shows(interpreter, access, args, outcome.counts)
             if access.verdict == "requires" and satisfied(access.requires, args):
                 raise Contradiction(
                     Failure("requires left its array", access.primitive, _conditions(access), access.eqn)
@@ -120,7 +120,7 @@ def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Any, o
             _requires(program, interpreter, access, accesses, outcome, rng, runs)
 
 
-def _run(interpreter: Interpreter, args: Sequence[Any], watch: Watch, counts: Any) -> Watch | None:
+def run_once(interpreter: Interpreter, args: Sequence[Any], watch: Watch, counts: Any) -> Watch | None:
     if interpreter.breaks_a_promise(args) is not False:
         counts["broken promises"] += 1
         return None
@@ -137,7 +137,7 @@ def _run(interpreter: Interpreter, args: Sequence[Any], watch: Watch, counts: An
     return watch
 
 
-def _masked(interpreter: Interpreter, access: Any, args: Sequence[Any], counts: Any) -> None:
+def masked_shows(interpreter: Interpreter, access: Any, args: Sequence[Any], counts: Any) -> None:
     """Whatever was read outside, the outputs must be the same."""
     if access.effect != "read":
         return
@@ -164,7 +164,7 @@ def _unsafe(program: Program, interpreter: Interpreter, access: Any, accesses: A
     if interpreter.breaks_a_promise(args):
         detail = f"{args} break an assumption\n  {access.eqn}"
         raise Contradiction(Failure("witness breaks the contract", access.primitive, detail, access.eqn))
-    watch = _run(interpreter, args, Watch(None, accesses), outcome.counts)
+    watch = run_once(interpreter, args, Watch(None, accesses), outcome.counts)
     if watch is not None and id(access.eqn) not in watch.left:
         raise Contradiction(
             Failure("witness stays inside", access.primitive, f"{access.message}\n  {access.eqn}", access.eqn)
@@ -203,7 +203,7 @@ def _requires(
             outcome.counts["requires not kept"] += 1
             break
         outcome.arguments = args
-        watch = _run(interpreter, args, Watch(None, accesses), outcome.counts)
+        watch = run_once(interpreter, args, Watch(None, accesses), outcome.counts)
         if watch is not None and id(access.eqn) in watch.left:
             raise Contradiction(Failure("requires left its array", access.primitive, _conditions(access), access.eqn))
     for leaf, value in just_outside(program.arguments, inner, access):
@@ -222,7 +222,7 @@ def _unrelated(
     args = breaking(rng, inner, relation)
     if args is None:
         return False
-    watch = _run(interpreter, args, Watch(None, accesses), outcome.counts)
+    watch = run_once(interpreter, args, Watch(None, accesses), outcome.counts)
     return watch is not None and id(access.eqn) in watch.left
 
 
@@ -239,5 +239,5 @@ def _violates(
     else:
         spoiled.flat[rng.randrange(spoiled.size)] = value
     args[leaf] = spoiled
-    watch = _run(interpreter, args, Watch(None, accesses), outcome.counts)
+    watch = run_once(interpreter, args, Watch(None, accesses), outcome.counts)
     return watch is not None and id(access.eqn) in watch.left

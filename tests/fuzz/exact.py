@@ -274,6 +274,8 @@ def _evaluation(eqn: Any) -> Evaluation | None:
         return None
     if name == "assume":
         return _assumed
+    if name == "dim_as_value":
+        return _size
     rule = ELEMENTWISE.get(name) or MOVEMENT.get(name)
     if rule is None or not all(is_plain(v.aval) for v in (*eqn.invars, *eqn.outvars)):
         return by_jax
@@ -289,6 +291,13 @@ def _evaluation(eqn: Any) -> Evaluation | None:
         return [np.asarray(o, d) for o, d in zip(out, dtypes, strict=True)]
 
     return by_numpy
+
+
+def _size(eqn: Any, invals: list[Any]) -> list[Any]:
+    """A dimension as a number, in a program that stands for one size (tests/fuzz/at_size.py)."""
+    if type(eqn.params["dim"]) is not int:
+        raise CannotRun("a symbolic size")
+    return [as_value(eqn.params["dim"], eqn.outvars[0].aval)]
 
 
 def _assumed(eqn: Any, invals: list[Any]) -> list[Any]:

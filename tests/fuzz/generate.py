@@ -66,6 +66,12 @@ class Program:
         rng = random.Random(f"theme:{self.seed}")
         return rng.choice(STEPS)[0].__name__ if rng.random() < 0.5 else ""
 
+    def steps(self) -> list[str]:
+        """The paths of the steps it takes."""
+        taken: list[str] = []
+        jax.make_jaxpr(self.function(taken))(*(a.struct() for a in self.arguments))
+        return list(dict.fromkeys(taken))
+
     def trace(self) -> Any:
         return jax.make_jaxpr(self.function())(*(a.struct() for a in self.arguments))
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 import argparse
 import collections
 import dataclasses
+import functools
 import multiprocessing
 import os
 import pathlib
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -27,6 +28,8 @@ CHUNKS_PER_PROCESS = 4
 """Chunks before a worker is replaced, which bounds its memory."""
 WIDE_EVERY = 5
 """Every so many chunks use 64-bit types."""
+SYMBOLIC_EVERY = 10
+"""After every so many programs one over symbolic sizes is tried as well."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -37,12 +40,24 @@ class Chunk:
     failures: list[str]
 
 
-def run_chunk(task: tuple[int, int, bool, bool]) -> Chunk:
-    first, count, wide, minimise = task
+def trials(first: int, count: int, wide: bool, symbolic: str) -> Iterator[tuple[int, Any, Callable[[Any], Any]]]:
+    """(seed, program, how it is examined) of one chunk."""
+    from tests.fuzz import check, check_symbolic, generate
+    from tests.fuzz import symbolic as over_sizes
+
+    for seed in range(first, first + count):
+        if symbolic != "only":
+            contracts = 2 if seed % 4 == 0 else 1
+            yield seed, generate.make(seed, wide), functools.partial(check.examine, contracts=contracts)
+        if symbolic == "only" or (symbolic == "some" and not wide and seed % SYMBOLIC_EVERY == 0):
+            yield seed, over_sizes.make(seed), check_symbolic.examine
+
+
+def run_chunk(task: tuple[int, int, bool, bool, str]) -> Chunk:
+    first, count, wide, minimise, symbolic = task
     import jax
 
-    from tests.fuzz.check import Discarded, examine
-    from tests.fuzz.generate import make
+    from tests.fuzz.check import Discarded
     from tests.fuzz.shrink import shrink
 
     jax.config.update("jax_enable_x64", wide)
@@ -50,10 +65,9 @@ def run_chunk(task: tuple[int, int, bool, bool]) -> Chunk:
     counts: collections.Counter[str] = collections.Counter()
     failures: list[str] = []
     shown: set[Any] = set()
-    for seed in range(first, first + count):
-        program = make(seed, wide)
+    for seed, program, examine in trials(first, count, wide, symbolic):
         try:
-            outcome = examine(program, contracts=2 if seed % 4 == 0 else 1)
+            outcome = examine(program)
         except Discarded:
             counts["discarded"] += 1
             continue
@@ -71,7 +85,7 @@ def run_chunk(task: tuple[int, int, bool, bool]) -> Chunk:
             if kind in shown:
                 continue  # one of a kind is enough to look at, and shrinking takes time
             shown.add(kind)
-            failures.append(described(shrink(outcome) if minimise else outcome))
+            failures.append(described(shrink(outcome, examine) if minimise else outcome))
     return Chunk(counts, failures)
 
 
@@ -79,10 +93,11 @@ def described(outcome: Any) -> str:
     """Everything needed to see a failure again."""
     program = outcome.program
     contract = "\n".join(f"    {a.dtype}{list(a.shape)} in [{a.low}, {a.high}]" for a in program.arguments)
-    flags = " --wide" if program.wide else ""
+    flags = " --wide" if getattr(program, "wide", False) else ""
     skip = " ".join(sorted(program.skip))
+    sizes = getattr(program, "constraints", None)
     lines = [
-        f"seed {program.seed}{flags}  skip '{skip}'",
+        f"seed {program.seed}{flags}  skip '{skip}'{'' if sizes is None else f'  symbolic, {sizes}'}",
         f"  {outcome.failure}",
         f"  contract:\n{contract}",
         f"  input: {[getattr(a, 'tolist', lambda a=a: a)() for a in outcome.arguments]}",
@@ -120,11 +135,12 @@ def slice_of(closed: Any, target: Any) -> str:
     return f"{shown}\n  needs {len(names)} of the inputs"
 
 
-def tasks(n: int, seed: int, minimise: bool) -> Iterator[tuple[int, int, bool, bool]]:
+def tasks(n: int, seed: int, minimise: bool, symbolic: str) -> Iterator[tuple[int, int, bool, bool, str]]:
     done = 0
     while done < n:
         count = min(CHUNK, n - done)
-        yield seed + done, count, (done // CHUNK) % WIDE_EVERY == WIDE_EVERY - 1, minimise
+        wide = symbolic != "only" and (done // CHUNK) % WIDE_EVERY == WIDE_EVERY - 1
+        yield seed + done, count, wide, minimise, symbolic
         done += count
 
 
@@ -142,12 +158,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--no-shrink", action="store_true", help="show failing programs as they are")
     parser.add_argument("--out", type=pathlib.Path, default=None, help="append failures to this file as well")
     parser.add_argument("--stop-after", type=int, default=20, help="stop after so many failures")
+    parser.add_argument("--symbolic", choices=("some", "only", "none"), default="some", help="programs over sizes")
     options = parser.parse_args(arguments)
 
     started = time.monotonic()
     deadline = None if options.minutes is None else started + 60 * options.minutes
     total: collections.Counter[str] = collections.Counter()
-    work = tasks(options.n, options.seed, not options.no_shrink)
+    work = tasks(options.n, options.seed, not options.no_shrink, options.symbolic)
     context = multiprocessing.get_context("spawn")
     last_said = started
     with context.Pool(options.jobs, maxtasksperchild=CHUNKS_PER_PROCESS) as pool:

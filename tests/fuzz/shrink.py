@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
-
-import jax
+from collections.abc import Callable
+from typing import Any
 
 from tests.fuzz.check import Discarded, Outcome, examine
-from tests.fuzz.generate import Program
 
 ATTEMPTS = 80
 
@@ -17,13 +16,13 @@ def _alike(outcome: Outcome, wanted: Outcome) -> bool:
     return a is not None and b is not None and (a.kind, a.primitive) == (b.kind, b.primitive)
 
 
-def shrink(outcome: Outcome) -> Outcome:
+def shrink(outcome: Outcome, examine: Callable[[Any], Outcome] = examine) -> Outcome:
     """How a smaller program fails in the same way; it is `.program` of what is returned."""
     left = ATTEMPTS
     again = True
     while again and left > 0:
         again = False
-        for path in reversed(_steps(outcome.program)):
+        for path in reversed(outcome.program.steps()):
             if left <= 0:
                 break
             left -= 1
@@ -36,8 +35,3 @@ def shrink(outcome: Outcome) -> Outcome:
                 outcome, again = tried, True
     return outcome
 
-
-def _steps(program: Program) -> list[str]:
-    taken: list[str] = []
-    jax.make_jaxpr(program.function(taken))(*(a.struct() for a in program.arguments))
-    return list(dict.fromkeys(taken))

@@ -7,11 +7,20 @@ of the program is at most 2^31 - 1.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+
 LARGEST = 2**31 - 1
+#: A number beyond this is the end of an integer type, not a bound of the program's.
+NEAR = 2**30
+#: Bounds of any expression of sizes that JAX's integers hold, nearest first; the last hold of every value.
+_FLOORS = (0, -1, -LARGEST - 1, -(2**63))
+_CEILINGS = (LARGEST, 2**32 - 1, 2**63 - 1, 2**64 - 1)
+_NESTED = re.compile(r"\b(max|min)\(")
 
 _sizes: list[Any] = []
 
@@ -30,6 +39,11 @@ def sizes(found: list[Any]) -> Iterator[None]:
 def is_inconclusive(error: Exception) -> bool:
     """Whether an error is jax.export's word for a comparison that holds for some sizes only."""
     return type(error).__name__ == "InconclusiveDimensionOperation"
+
+
+def is_symbolic(bound: Any) -> bool:
+    """Whether a bound is an expression of sizes, not a number or an array of numbers."""
+    return not isinstance(bound, int | float | np.ndarray | np.generic)
 
 
 def _plainly(a: Any, b: Any) -> bool | None:
@@ -64,14 +78,27 @@ def fits(lo: Any, hi: Any, low: Any, high: Any) -> bool:
 
 
 def smaller(a: Any, b: Any) -> Any:
-    """The smaller of two bounds; raises JAX's own error where that depends on the sizes."""
+    """The smaller of two bounds; where that depends on the sizes `min(…)`, or a number below both."""
     if at_most(a, b):
         return a
-    return b if at_most(b, a) else (a if a <= b else b)
+    if at_most(b, a):
+        return b
+    if _is_plain(a) and _is_plain(b):
+        return b.rmin(a) if type(a) is int else a.min(b)
+    return next(k for k in _FLOORS if k == _FLOORS[-1] or (at_most(k, a) and at_most(k, b)))
 
 
 def larger(a: Any, b: Any) -> Any:
-    """The larger of two bounds; raises JAX's own error where that depends on the sizes."""
+    """The larger of two bounds; where that depends on the sizes `max(…)`, or a number above both."""
     if at_most(a, b):
         return b
-    return a if at_most(b, a) else (a if a >= b else b)
+    if at_most(b, a):
+        return a
+    if _is_plain(a) and _is_plain(b):
+        return b.rmax(a) if type(a) is int else a.max(b)
+    return next(k for k in _CEILINGS if k == _CEILINGS[-1] or (at_most(a, k) and at_most(b, k)))
+
+
+def _is_plain(bound: Any) -> bool:
+    """Whether JAX compares an expression made of this bound in reasonable time: no maximum within a maximum."""
+    return abs(bound) < NEAR if type(bound) is int else not _NESTED.search(str(bound))

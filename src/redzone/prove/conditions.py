@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
-from redzone.domains.symbolic import at_most, is_inconclusive
+from redzone.domains.symbolic import at_most, is_inconclusive, smaller
 from redzone.engine import Analysis, Seen, run_forward
 from redzone.engine.forward import Context, Runner
 from redzone.engine.program import COND, OBSERVE, Program, Step
@@ -91,10 +92,10 @@ def _need_of(parts: list[tuple[int | None, int]], columns: Any, eqn: Any) -> Nee
     if parts[0][0] is None:
         column = columns[parts[0][1]]
         limit = column.limit if column.repeat == 1 else column.limit // column.repeat
-        return Need(0, min(columns[k].limit for _, k in parts) if column.repeat == 1 else limit)
+        return Need(0, functools.reduce(smaller, (columns[k].limit for _, k in parts)) if column.repeat == 1 else limit)
     limits = [columns[k].limit for _, k in sorted(parts)]
     if len(set(limits)) == 1 or not all(type(n) is int for n in limits):
-        return Need(0, min(limits))
+        return Need(0, functools.reduce(smaller, limits))
     shape = (1,) * (len(eqn.invars[columns[0].operand].aval.shape) - 1) + (len(limits),)
     return Need(np.zeros(shape, np.int64), np.array(limits, np.int64).reshape(shape))
 

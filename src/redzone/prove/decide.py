@@ -11,7 +11,7 @@ import numpy as np
 
 from redzone.access.site import Site, column_of
 from redzone.domains import Fact, scalar, summarised
-from redzone.domains.symbolic import at_most
+from redzone.domains.symbolic import at_most, larger, smaller
 from redzone.engine import Analysis, Seen
 from redzone.engine.forward import Context
 from redzone.frontend.location import calls_to, locate
@@ -515,8 +515,8 @@ def _bounds(site: Site, seen: list[Seen]) -> tuple[DimBounds, ...]:
             low, high = column_of(one.facts[k], column.column)
             if type(low) is np.ndarray:
                 low, high = int(low.min()), int(high.max())
-            lo = low if lo is None or at_most(low, lo) else lo
-            hi = high if hi is None or at_most(hi, high) else hi
+            lo = low if lo is None else smaller(low, lo)
+            hi = high if hi is None else larger(high, hi)
         if lo is not None:
             result.append(DimBounds(column.dim, lo, hi, 0, column.limit))
     return tuple(result)

@@ -85,7 +85,7 @@ class Lints:
             return ()
         for one in seen:
             for k, column in enumerate(self.site.columns):
-                if type(column.limit) is not int:
+                if type(column.limit) is not int or type(self.access.shape[column.dim]) is not int:
                     continue
                 ways = list(behind(one.context, one.step.ins[k], column.column))
                 for rule in (self.sentinel, self.overflow, self.narrow, self.rounded, self.clipped):

@@ -16,7 +16,7 @@ import numpy as np
 from redzone.access.site import column_of
 from redzone.access.xla import ACCESSES
 from redzone.domains import Fact, dtype_info, summarised
-from redzone.domains.symbolic import at_most
+from redzone.domains.symbolic import at_most, is_symbolic
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.loops import counted_by
@@ -52,14 +52,19 @@ class Need:
     hi: Any
 
     def met_by(self, fact: Fact) -> bool:
-        if not any(type(x) is np.ndarray for x in (fact.lo, fact.hi, self.lo, self.hi)):
+        bounds = (fact.lo, fact.hi, self.lo, self.hi)
+        if not any(type(x) is np.ndarray for x in bounds):
             return bool(at_most(self.lo, fact.lo)) and bool(at_most(fact.hi, self.hi))
+        if any(is_symbolic(x) for x in bounds):
+            # An array of numbers beside an expression of sizes: each is held against the farthest of the other.
+            need, whole = self.uniform(), summarised(fact)
+            return bool(at_most(need.lo, whole.lo)) and bool(at_most(whole.hi, need.hi))
         return bool(np.all(np.asarray(fact.lo >= self.lo))) and bool(np.all(np.asarray(fact.hi <= self.hi)))
 
     def uniform(self) -> Need:
         """The strongest of these needs, for every element."""
         if type(self.lo) is np.ndarray or type(self.hi) is np.ndarray:
-            return Need(int(np.max(self.lo)), int(np.min(self.hi)))
+            return Need(_one(np.max, self.lo), _one(np.min, self.hi))
         return self
 
     def both(self, other: Need) -> Need:
@@ -76,9 +81,15 @@ class Need:
         return bool(np.any(np.asarray(self.lo) > np.asarray(self.hi)))
 
 
+def _one(strongest: Any, bound: Any) -> Any:
+    return bound if is_symbolic(bound) else int(strongest(bound))
+
+
 def _alike(a: Need, b: Need) -> tuple[Need, Need]:
-    ranks = {np.ndim(x) for n in (a, b) for x in (n.lo, n.hi)} - {0}
-    return (a, b) if len(ranks) <= 1 else (a.uniform(), b.uniform())
+    bounds = [x for n in (a, b) for x in (n.lo, n.hi)]
+    ranks = {np.ndim(x) for x in bounds} - {0}
+    mixed = len(ranks) > 1 or (ranks and any(map(is_symbolic, bounds)))
+    return (a.uniform(), b.uniform()) if mixed else (a, b)
 
 
 def _max(a: Any, b: Any) -> Any:

@@ -138,7 +138,7 @@ def _unmet(need: Need, fact: Fact) -> Need | None:
     if np.ndim(need.lo) or np.ndim(need.hi) or fact.kept:
         return need
     whole = summarised(fact)
-    if type(whole.lo) is not int or type(need.lo) is not int or type(need.hi) is not int:
+    if any(type(bound) is not int for bound in (whole.lo, whole.hi, need.lo, need.hi)):
         return need
     return Need(-FAR if whole.lo >= need.lo else need.lo, FAR if whole.hi <= need.hi else need.hi)
 

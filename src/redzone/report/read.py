@@ -68,6 +68,7 @@ def run_from_json(data: Any) -> Run:
             str(data.get("root", "")),
             str(data.get("created", "")),
             witnesses=_has_witnesses(reports),
+            explanations=tuple(data.get("explanations", ())),
         )
     except BadReport:
         raise

@@ -91,6 +91,26 @@ def _truncated(a: int, b: int) -> int:
     return q if (a < 0) == (b < 0) else -q
 
 
+def _numbers(*facts: Fact) -> bool:
+    """Whether no bound is a symbolic size."""
+    return all(type(f.lo) is int and type(f.hi) is int for f in facts)
+
+
+def _smaller_by_dividing(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
+    """Division toward zero where sizes are symbolic: by a positive number it never goes away from zero."""
+    if not at_most(1, b.lo):
+        return Fact(info.min, info.max)
+    return Fact(0 if at_most(0, a.lo) else smaller(a.lo, 0), 0 if at_most(a.hi, 0) else larger(a.hi, 0))
+
+
+def _remainder_by_size(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
+    """The remainder where sizes are symbolic: nearer to zero than a positive divisor, with the dividend's sign."""
+    if not at_most(1, b.lo):
+        return Fact(info.min, info.max)
+    most = b.hi - 1
+    return Fact(0 if at_most(0, a.lo) else -most, 0 if at_most(a.hi, 0) else most)
+
+
 def div(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     """Division rounds toward zero; a divisor that can be zero gives any value.
 
@@ -100,6 +120,8 @@ def div(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     a, b = summarised(a), summarised(b)
     if b.lo <= 0 <= b.hi:
         return Fact(info.min, info.max)
+    if not _numbers(a, b):
+        return _smaller_by_dividing(a, b, info)
     corners = [_truncated(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
     step = 0 if min(corners) == max(corners) else 1
     if b.step == 0 and a.step > 1 and a.lo % b.lo == 0 and a.step % b.lo == 0:
@@ -128,6 +150,8 @@ def rem(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
             r = np.sign(a.lo) * (np.abs(a.lo) % abs(b.lo))
             return settle(r, r)
         a = summarised(a)
+    if not _numbers(a, b):
+        return _remainder_by_size(a, b, info)
     least = min(abs(b.lo), abs(b.hi))
     most = max(abs(b.lo), abs(b.hi)) - 1
     if -least < a.lo and a.hi < least:

@@ -1,0 +1,74 @@
+"""The exact stage inside loops: nests of every kind against runs that visit each iteration."""
+
+from __future__ import annotations
+
+import pytest
+
+import redzone
+from redzone.prove import elements
+from tests.fuzz.check import Discarded, examine
+from tests.fuzz.nests import KINDS, Body, make
+
+SHARE = 8
+
+
+def failure_of(seed):
+    try:
+        outcome = examine(make(seed), runs=5)
+    except (Discarded, OverflowError):  # JAX takes no -1 for an unsigned integer
+        return None
+    return outcome if outcome.failure is not None else None
+
+
+@pytest.mark.parametrize("first", range(0, 40, SHARE))
+def test_no_run_of_a_nest_contradicts_what_was_found(first):
+    for seed in range(first, first + SHARE):
+        outcome = failure_of(seed)
+        assert outcome is None, str(outcome.failure)
+
+
+def _one_fewer(right):
+    """The last iteration is forgotten."""
+
+    def iteration(self, context):
+        t = right(self, context)
+        (atom,) = t.terms
+        atom.hi = min(atom.hi, max(atom.lo, atom.hi - 1))
+        return t
+
+    return iteration
+
+
+def _steps_twice_as_far(right):
+    return lambda *args: None if (by := right(*args)) is None else 2 * by
+
+
+TWINS = [
+    ("one iteration fewer", elements.Elements, "iteration", _one_fewer, 124),
+    ("counters twice as fast", elements, "counted_by", _steps_twice_as_far, 17),
+]
+
+
+@pytest.mark.parametrize(("name", "owner", "what", "wrong", "seed"), TWINS, ids=[t[0] for t in TWINS])
+def test_a_wrong_twin_is_found(monkeypatch, name, owner, what, wrong, seed):
+    """The seeds are the first that show it."""
+    monkeypatch.setattr(owner, what, wrong(getattr(owner, what)))
+    assert failure_of(seed) is not None, "no run showed it"
+
+
+def test_every_kind_of_loop_is_made():
+    seen = set()
+
+    class Noting(Body):
+        pass
+
+    for kind in KINDS:
+        go = getattr(Body, f"_{kind}")
+        setattr(Noting, f"_{kind}", lambda self, *args, kind=kind, go=go: seen.add(kind) or go(self, *args))
+    for seed in range(40):
+        try:
+            nest = make(seed)
+            redzone.check(Noting(seed, 0).program, *(redzone.Spec(a.shape, a.dtype) for a in nest.arguments))
+        except (redzone.CannotCheck, OverflowError):
+            continue
+    assert seen == set(KINDS)
