@@ -444,7 +444,7 @@ class Walk:
         except Infeasible:
             return None
         env = context.env.copy()
-        for (s, _), fact in [*refiner.recomputed.items(), *refiner.known.items()]:
+        for (s, _), fact in [*refiner.recomputed.items(), *refiner.tentative.items(), *refiner.known.items()]:
             env[s] = fact
         env[step.ins[1 + k]] = case
         return dataclasses.replace(context, env=env)
