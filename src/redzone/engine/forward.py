@@ -19,6 +19,7 @@ from redzone.engine.mass import summed
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
 from redzone.engine.tabulate import SPREAD, tabulated
+from redzone.engine.wrapping import from_the_end, wrapped_by
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES
 from redzone.rules.table import SAME, top_of
@@ -235,6 +236,13 @@ class Runner:
         if len(step.ins) != 3 or dtype_info(eqn.invars[0].aval.dtype).kind != "b":
             joined: Fact = _SELECT.apply(eqn, which, *[env[i] for i in step.ins[1:]])
             return joined
+        if step.extra is None:
+            step.extra = wrapped_by(program, step) or related_cases(program, step)
+        if type(step.extra) is int:
+            counted = from_the_end(env[step.ins[1]], step.extra)
+            if counted is not None:
+                return counted
+            step.extra = related_cases(program, step)
         kept = type(which.lo) is np.ndarray
         cases: tuple[Fact | None, Fact | None] = (env[step.ins[1]], env[step.ins[2]])
         if (
@@ -242,8 +250,6 @@ class Runner:
             and dtype_info(eqn.outvars[0].aval.dtype).kind != "b"
             and program.defs.get(step.ins[0]) is not None
         ):
-            if step.extra is None:
-                step.extra = related_cases(program, step)
             cases = self.refined_cases(program, env, step, kept)
         first, second = cases
         if first is None or second is None:

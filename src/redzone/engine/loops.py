@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 PATIENCE = 2
 ROUNDS = 24
 #: Rounds of widening to the next threshold, before only the ends of arrays count.
-HOPS = 3
+HOPS = 1
 #: Rounds of narrowing after the facts have come to rest.
 NARROWING = 3
 

@@ -38,6 +38,8 @@ GROUPS = 12
 CHEAP = 400
 #: How many equations may lie between the inputs and an index for its condition to be derived.
 FEW = 48
+#: What the exact stage may cost for one access: four in five of those it settles cost a tenth of this.
+EACH = 400
 #: How many equations make a program large, and how many open accesses are many.
 LARGE = 600
 MANY = 8
@@ -62,7 +64,7 @@ class Deciding:
         self.sides = Purse(min(400, 80 + size // 4), compiles=False)
         """What trying each side of a condition may cost."""
         self.timings = {"exact": 0.0, "conditions": 0.0, "witness": 0.0}
-        self.work = {"derive": Work(600 + size // 4), "prove": Work(1200 + size // 2)}
+        self.work = {"derive": Work(600 + size // 4, EACH), "prove": Work(1200 + size // 2, EACH)}
         self.visits = 0
         """How many steps the proofs of conditions took."""
         self.wraps: set[int] = set()
