@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from redzone.access.site import Site, column_fact
-from redzone.domains import Fact, dtype_info, join, settle, summarised
+from redzone.domains import Fact, dtype_info, join, leq, settle, summarised
 from redzone.domains.fact import is_small
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.assumptions import held, hold, learnt
@@ -19,6 +19,7 @@ from redzone.engine.mass import summed
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
 from redzone.engine.tabulate import SPREAD, tabulated
+from redzone.engine.wrapping import from_the_end, wrapped_by
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES
 from redzone.rules.table import SAME, top_of
@@ -69,6 +70,9 @@ class Runner:
         """The runs in which the results of some accesses go through selects that were asked about."""
         self.env: list[Any] = []
         """The environment of the whole program's run."""
+        self.assumed_in: list[Any] | None = None
+        self.assumed: dict[tuple[int, int, Any], Refiner | None] = {}
+        """What follows from conditions in the run with the environment `assumed_in`."""
         self.broken: dict[int, Any] = {}
         """By identity: the equations of assumptions that cannot hold where they are reached."""
 
@@ -232,17 +236,21 @@ class Runner:
         if len(step.ins) != 3 or dtype_info(eqn.invars[0].aval.dtype).kind != "b":
             joined: Fact = _SELECT.apply(eqn, which, *[env[i] for i in step.ins[1:]])
             return joined
-        cases: list[Fact | None] = [env[step.ins[1]], env[step.ins[2]]]
+        if step.extra is None:
+            step.extra = wrapped_by(program, step) or related_cases(program, step)
+        if type(step.extra) is int:
+            counted = from_the_end(env[step.ins[1]], step.extra)
+            if counted is not None:
+                return counted
+            step.extra = related_cases(program, step)
         kept = type(which.lo) is np.ndarray
+        cases: tuple[Fact | None, Fact | None] = (env[step.ins[1]], env[step.ins[2]])
         if (
             (cases[0].step or cases[1].step)  # type: ignore[union-attr]
             and dtype_info(eqn.outvars[0].aval.dtype).kind != "b"
             and program.defs.get(step.ins[0]) is not None
         ):
-            level = _HERE if eqn.invars[0].aval.shape else ALL
-            if step.extra is None:
-                step.extra = related_cases(program, step)
-            cases = [self.refined(program, env, step, k, level) if step.extra[k] else cases[k] for k in (0, 1)]
+            cases = self.refined_cases(program, env, step, kept)
         first, second = cases
         if first is None or second is None:
             return first or second or env[step.ins[1]]
@@ -253,14 +261,47 @@ class Runner:
             return tabulated(program, env, step, result)
         return result
 
+    def refined_cases(
+        self, program: Program, env: list[Any], step: Step, kept: bool
+    ) -> tuple[Fact | None, Fact | None]:
+        """What a select's two cases hold where each is taken.
+
+        Where one case already holds all that the other can be, looking closer at the other changes nothing.
+        """
+        level = _HERE if step.eqn.invars[0].aval.shape else ALL
+        cases: list[Fact | None] = [env[step.ins[1]], env[step.ins[2]]]
+        related = step.extra
+        for k in (0, 1) if related[1] and (not related[0] or _is_wider(cases[0], cases[1])) else (1, 0):
+            if related[k]:
+                cases[k] = self.refined(program, env, step, k, level)
+            mine, other = cases[k], cases[1 - k]
+            if mine is not None and other is not None and not kept and _is_wider(mine, other):
+                return mine, mine
+        return cases[0], cases[1]
+
     def refined(self, program: Program, env: list[Any], step: Step, k: int, level: Any) -> Fact | None:
         """What a select's case holds where it is taken; None where it never is."""
-        refiner = Refiner(program, env)
+        refiner = self.assuming(program, env, step.ins[0], k, level)
+        if refiner is None:
+            return None
         try:
-            refiner.assume(step.ins[0], k, level)
             return refiner.value(step.ins[1 + k], level)
         except Infeasible:
             return None
+
+    def assuming(self, program: Program, env: list[Any], slot: int, truth: int, level: Any) -> Refiner | None:
+        """What follows from a condition in this run, kept for the next who asks; None where it cannot hold."""
+        if self.assumed_in is not env:
+            self.assumed_in, self.assumed = env, {}
+        key = (slot, truth, level)
+        if key not in self.assumed:
+            refiner: Refiner | None = Refiner(program, env)
+            try:
+                refiner.assume(slot, truth, level)  # type: ignore[union-attr]
+            except Infeasible:
+                refiner = None
+            self.assumed[key] = refiner
+        return self.assumed[key]
 
     def blend(self, program: Program, env: list[Any], step: Step) -> None:
         """A sum with a term that counts only under a condition, `x * (a == 1) + …`: looked at with and without it."""
@@ -378,6 +419,13 @@ def _indicators(program: Program, step: Step) -> list[tuple[int, bool]]:
             if program.template[factor] is None and (not shape or shape == step.eqn.outvars[0].aval.shape):
                 found.append((factor, bool(shape)))
     return found
+
+
+def _is_wider(a: Fact | None, b: Fact | None) -> bool:
+    """Whether one plain fact allows all that another does."""
+    if a is None or b is None or type(a.lo) is not int or type(b.lo) is not int:
+        return False
+    return type(a.hi) is int and type(b.hi) is int and leq(b, a)
 
 
 def _is_same(a: Fact | None, b: Fact | None) -> bool:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 #: Rounds of plain joining before widening, and the most rounds before giving up on a carry.
 PATIENCE = 2
 ROUNDS = 24
+#: Rounds of widening to the next threshold, before only the ends of arrays count.
+HOPS = 1
 #: Rounds of narrowing after the facts have come to rest.
 NARROWING = 3
 
@@ -50,6 +52,22 @@ def thresholds_of(program: Program) -> tuple[int, ...]:
                 found.update(thresholds_of(body))
         program.thresholds = tuple(sorted(found))
     return program.thresholds
+
+
+def limits_of(program: Program) -> tuple[int, ...]:
+    """The last places at which the accesses of a program and of what it runs are inside, and the places after."""
+    known: tuple[int, ...] | None = program.memo.get("limits")
+    if known is None:
+        found = {0}
+        for step in program.steps:
+            if step.site is not None:
+                for column in step.site.columns:
+                    if type(column.limit) is int:
+                        found |= {column.limit, column.limit + 1}
+            for body in step.bodies:
+                found.update(limits_of(body))
+        known = program.memo["limits"] = tuple(sorted(found))
+    return known
 
 
 def _near(facts: list[Fact], thresholds: tuple[int, ...]) -> tuple[int, ...]:
@@ -310,7 +328,9 @@ def _rest(carries: _Carries, moving: list[int], run: Any, thresholds: Any, trips
                 carries.now[i] = join(carries.now[i], fresh[i])
             else:
                 widened = True
-                carries.now[i] = widen(carries.now[i], fresh[i], carries.info[i], thresholds())
+                # A bound that keeps on growing may still rest at the end of an array, hardly at another number.
+                steps = thresholds() if count < PATIENCE + HOPS else limits_of(carries.body)
+                carries.now[i] = widen(carries.now[i], fresh[i], carries.info[i], steps)
         env = run()
     else:
         for i in moving:

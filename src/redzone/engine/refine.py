@@ -100,7 +100,7 @@ def narrows(program: Program, slot: int) -> int:
 class Refiner:
     """Knowledge gained from assumed conditions, over one program and its current environment."""
 
-    __slots__ = ("budget", "defs", "env", "known", "learnt", "masks", "program", "recomputed")
+    __slots__ = ("budget", "cuts", "defs", "env", "known", "learnt", "masks", "program", "recomputed", "tentative")
 
     def __init__(self, program: Program, env: list[Any]) -> None:
         self.program = program
@@ -110,6 +110,10 @@ class Refiner:
         self.env = env
         self.known: dict[tuple[int, Any], Fact] = {}
         self.recomputed: dict[tuple[int, Any], Fact] = {}
+        self.tentative: dict[tuple[int, Any], Fact] = {}
+        """What was recomputed only in part, for the value now asked for."""
+        self.cuts = 0
+        """How often the budget or the depth ended a look."""
         self.budget = BUDGET
 
     # Reading
@@ -485,23 +489,35 @@ class Refiner:
             learnt |= 1 << known % SIGNATURE
         self.learnt = learnt
         self.masks = self.program.behind()
-        return self.recompute(slot, level, DEPTH)
+        self.tentative.clear()
+        before = self.budget
+        try:
+            return self.recompute(slot, level, DEPTH)
+        finally:
+            # What a value costs is not taken from the next one's.
+            self.budget = before
 
     def recompute(self, slot: int, level: Any, depth: int) -> Fact:
         key = (slot, level)
         done = self.recomputed.get(key)
         if done is not None:
             return done
+        done = self.tentative.get(key)
+        if done is not None:
+            self.cuts += 1
+            return done
         known = self.known.get(key)
         fact: Fact = known if known is not None else self.env[slot]
         if not self.masks[slot] & self.learnt:
             return fact
         step = self.defs.get(slot)
-        if step is None or step.kind != SIMPLE or depth <= 0 or self.budget <= 0 or step.rule is None:
+        if step is None or step.kind != SIMPLE or step.rule is None or fact.step == 0:
             return fact
-        if fact.step == 0:
+        if depth <= 0 or self.budget <= 0:
+            self.cuts += 1
             return fact
         self.budget -= 1
+        cuts = self.cuts
         rule = step.rule
         facts, changed = [], False
         for position, source in enumerate(step.ins):
@@ -529,7 +545,10 @@ class Refiner:
             if narrowed is None:
                 raise Infeasible
             fact = narrowed
-        self.recomputed[key] = fact
+        if self.cuts == cuts:
+            self.recomputed[key] = fact
+        else:
+            self.tentative[key] = fact
         return fact
 
 

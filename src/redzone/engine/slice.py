@@ -16,6 +16,7 @@ from redzone.access.xla import ACCESSES
 from redzone.domains import Fact, constant, dtype_info, scalar, top
 from redzone.domains.fact import TRUE
 from redzone.domains.symbolic import at_most
+from redzone.engine import windows
 from redzone.engine.assumptions import is_thrown_away
 from redzone.engine.errors import results_of_errors
 from redzone.engine.idioms import idiom_of
@@ -188,13 +189,15 @@ def _has_elements(aval: Any) -> bool:
 class Frame:
     """One jaxpr being sliced into a program: its variables' slots, and what its inputs are outside."""
 
-    __slots__ = ("bindings", "consts", "jaxpr", "makers", "parent", "slots")
+    __slots__ = ("bindings", "consts", "jaxpr", "makers", "parent", "slots", "wanted")
 
     def __init__(self, parent: Frame | None, bindings: dict[Any, Any], consts: dict[Any, Any]) -> None:
         self.parent = parent
         self.bindings = bindings
         self.consts = consts
         self.slots: dict[Any, int] = {}
+        self.wanted: dict[Any, dict[Any, windows.Want]] = {}
+        """By variable: the parts of it that were asked for."""
         self.jaxpr: Any = None
         self.makers: dict[int, tuple[Any, dict[Any, Any]]] = {} if parent is None else parent.makers
 
@@ -381,8 +384,13 @@ class _Build:
         slots, everything = frame.slots, self.slicer.everything
         frame.jaxpr = jaxpr
         special_of, other, masks = _SPECIAL.get, self.slicer.inventory.other, self.slicer.masks
+        wanted = frame.wanted
         for eqn in reversed(jaxpr.eqns):
             special = special_of(eqn.primitive)
+            if wanted:
+                for v in eqn.outvars:
+                    if v in wanted:
+                        windows.flush(self, eqn, frame, v)
             if masks and id(eqn) in masks:
                 for site, atom, case in masks[id(eqn)]:
                     self.program.masks.append((site, self.slot(frame, atom), case))
@@ -413,6 +421,8 @@ class _Build:
                 self.assumption(eqn, frame)
             else:
                 self.loop(eqn, frame)
+        if wanted:
+            windows.flush_inputs(self, frame)
 
     def emit(self, kind: int, eqn: Any, ins: Any, outs: Any) -> Step:
         step = Step(kind, eqn, tuple(ins), tuple(outs))
@@ -423,6 +433,8 @@ class _Build:
         slots = frame.slots
         if eqn.primitive in _RENAMING and _is_renaming(eqn):
             self.rename(eqn, frame, eqn.invars[0], slots[eqn.outvars[0]])
+            return
+        if eqn.primitive in windows.READS and windows.read(self, eqn, frame):
             return
         rule = RULES.get(eqn.primitive)
         if rule is None:

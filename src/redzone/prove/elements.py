@@ -47,19 +47,25 @@ class NotAffine(Exception):
 
 
 class Work:
-    """How much all questions of one kind may cost in one check: pieces and constraints looked at."""
+    """How much all questions of one kind may cost in one check, and each of them: pieces and constraints looked at."""
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, each: int | None = None) -> None:
         self.limit = limit
+        self.each = each = limit if each is None else each
         self.pieces = 0
+        self.most = min(limit, each)
         self.started = effort[0]
 
     @property
     def done(self) -> bool:
-        return self.pieces > self.limit
+        """Whether the question now asked has cost too much."""
+        return self.pieces > self.most
 
-    def begin(self) -> None:
+    def begin(self) -> bool:
+        """Begin with a question; False where nothing is left for it."""
         self.started = effort[0]
+        self.most = min(self.limit, self.pieces + self.each)
+        return self.pieces <= self.limit
 
     def end(self) -> None:
         """Count the constraints looked at since the beginning."""

@@ -84,9 +84,8 @@ class Exact:
     @recorded("exactly")
     def decide(self, site: Site, seen: Sequence[Seen]) -> Outcome | None:
         """The violations of an access; None where it cannot be said."""
-        if self.elements.work.done:
+        if not self.elements.work.begin():
             return None
-        self.elements.work.begin()
         cases: list[Case] = []
         self.overflows: list[Region] = []
         try:

@@ -22,6 +22,7 @@ from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.loops import counted_by
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
+from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME, SUMMARY
 
@@ -52,9 +53,11 @@ class Need:
     hi: Any
 
     def met_by(self, fact: Fact) -> bool:
-        bounds = (fact.lo, fact.hi, self.lo, self.hi)
+        low, high, lo, hi = bounds = (fact.lo, fact.hi, self.lo, self.hi)
+        if type(low) is int and type(high) is int and type(lo) is int and type(hi) is int:
+            return lo <= low and high <= hi
         if not any(type(x) is np.ndarray for x in bounds):
-            return bool(at_most(self.lo, fact.lo)) and bool(at_most(fact.hi, self.hi))
+            return bool(at_most(lo, low)) and bool(at_most(high, hi))
         if any(is_symbolic(x) for x in bounds):
             # An array of numbers beside an expression of sizes: each is held against the farthest of the other.
             need, whole = self.uniform(), summarised(fact)
@@ -76,7 +79,7 @@ class Need:
         return Need(_min(a.lo, b.lo), _max(a.hi, b.hi))
 
     def empty(self) -> bool:
-        if not (np.ndim(self.lo) or np.ndim(self.hi)):
+        if not (is_apart(self.lo) or is_apart(self.hi)):
             return at_most(self.lo, self.hi) is False
         return bool(np.any(np.asarray(self.lo) > np.asarray(self.hi)))
 
@@ -85,19 +88,24 @@ def _one(strongest: Any, bound: Any) -> Any:
     return bound if is_symbolic(bound) else int(strongest(bound))
 
 
+def is_apart(bound: Any) -> bool:
+    """Whether a bound differs between elements."""
+    return type(bound) is np.ndarray and bound.ndim > 0
+
+
 def _alike(a: Need, b: Need) -> tuple[Need, Need]:
-    bounds = [x for n in (a, b) for x in (n.lo, n.hi)]
-    ranks = {np.ndim(x) for x in bounds} - {0}
+    bounds = (a.lo, a.hi, b.lo, b.hi)
+    ranks = {x.ndim for x in bounds if is_apart(x)}
     mixed = len(ranks) > 1 or (ranks and any(map(is_symbolic, bounds)))
     return (a.uniform(), b.uniform()) if mixed else (a, b)
 
 
 def _max(a: Any, b: Any) -> Any:
-    return np.maximum(a, b) if np.ndim(a) or np.ndim(b) else (b if at_most(a, b) else a)
+    return np.maximum(a, b) if is_apart(a) or is_apart(b) else (b if at_most(a, b) else a)
 
 
 def _min(a: Any, b: Any) -> Any:
-    return np.minimum(a, b) if np.ndim(a) or np.ndim(b) else (a if at_most(a, b) else b)
+    return np.minimum(a, b) if is_apart(a) or is_apart(b) else (a if at_most(a, b) else b)
 
 
 def hashable(bound: Any) -> Any:
@@ -354,7 +362,7 @@ class Walk:
 
         def ask(position: int, lo: Any, hi: Any) -> None:
             wanted = Need(lo, hi)
-            if (np.ndim(lo) or np.ndim(hi)) and len(step.ins) == len(step.eqn.invars) and step.rule is not SAME:
+            if (is_apart(lo) or is_apart(hi)) and len(step.ins) == len(step.eqn.invars) and step.rule is not SAME:
                 # An operand of fewer elements than the result stands beside each of them.
                 shape = step.eqn.invars[position].aval.shape
                 asked = np.broadcast_shapes(np.shape(lo), np.shape(hi))
@@ -407,6 +415,11 @@ class Walk:
         If the condition compares one value v with a constant, the needs of both cases on v hold on
         v's own side of the comparison: together they allow either. Everything else must hold for both.
         """
+        counted = self.from_the_end(context, step, need)
+        if counted is not None and self.wrapping:
+            self.wrapped = True
+            self.reach(context, step.ins[1], counted, stop, at)
+            return
         pivot = _pivot(context, step)
         if pivot is not None and is_wrap(context, step):
             if not self.wrapping:
@@ -438,6 +451,16 @@ class Walk:
                 raise Lost(step, "no value of the selector keeps the index inside")
             self.reach(context, pivot, allowed, stop, at)
 
+    def from_the_end(self, context: Context, step: Step, need: Need) -> Need | None:
+        """What an index must keep before jnp's wrap; None where that is no range, or the select is none."""
+        n = wrapped_by(context.program, step)
+        if n is None or is_apart(need.lo) or is_apart(need.hi) or type(need.lo) is not int or type(need.hi) is not int:
+            return None
+        # From the end it reaches n - 1, from the start 0: between them there must be no hole.
+        if need.lo > 0 or need.hi < n - 1:
+            return None
+        return Need(need.lo if is_far(need.lo) else need.lo - n, need.hi)
+
     def case(self, context: Context, step: Step, k: int, level: Any) -> Context | None:
         """The run as it is where a select takes this case; None where it never does."""
         key = (id(context.env), id(step), k)
@@ -455,7 +478,7 @@ class Walk:
         except Infeasible:
             return None
         env = context.env.copy()
-        for (s, _), fact in [*refiner.recomputed.items(), *refiner.known.items()]:
+        for (s, _), fact in [*refiner.recomputed.items(), *refiner.tentative.items(), *refiner.known.items()]:
             env[s] = fact
         env[step.ins[1 + k]] = case
         return dataclasses.replace(context, env=env)
@@ -692,7 +715,7 @@ _BACK = {
 
 def _pieces(need: Need, shape: Any) -> Need:
     """The need with bounds of the value's rank where they differ between elements."""
-    if np.ndim(need.lo) == 0 and np.ndim(need.hi) == 0:
+    if not is_apart(need.lo) and not is_apart(need.hi):
         return need
     rank = len(shape)
     lo, hi = (
@@ -707,7 +730,7 @@ def _broadcast(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tup
     dims = step.eqn.params["broadcast_dimensions"]
     shape = step.eqn.invars[0].aval.shape
     need = _pieces(need, step.eqn.params["shape"])
-    if np.ndim(need.lo) == 0:
+    if not is_apart(need.lo):
         return [(0, need)]
     new = tuple(d for d in range(need.lo.ndim) if d not in dims)
     spread = tuple(k for k, d in enumerate(dims) if shape[k] == 1)
@@ -723,7 +746,7 @@ def _broadcast(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tup
 def _reshape(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
     old, new = step.eqn.invars[0].aval.shape, step.eqn.outvars[0].aval.shape
     need = _pieces(need, new)
-    if np.ndim(need.lo) == 0:
+    if not is_apart(need.lo):
         return [(0, need)]
     try:
         size = int(np.prod(new))
@@ -736,7 +759,7 @@ def _reshape(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple
 
 def _squeeze(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
     need = _pieces(need, step.eqn.outvars[0].aval.shape)
-    if np.ndim(need.lo) == 0:
+    if not is_apart(need.lo):
         return [(0, need)]
     axes = tuple(step.eqn.params["dimensions"])
     return [(0, Need(np.expand_dims(need.lo, axes), np.expand_dims(need.hi, axes)))]
@@ -744,7 +767,7 @@ def _squeeze(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple
 
 def _transpose(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
     need = _pieces(need, step.eqn.outvars[0].aval.shape)
-    if np.ndim(need.lo) == 0:
+    if not is_apart(need.lo):
         return [(0, need)]
     back = np.argsort(step.eqn.params["permutation"])
     return [(0, Need(need.lo.transpose(back), need.hi.transpose(back)))]
@@ -752,7 +775,7 @@ def _transpose(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tup
 
 def _rev(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
     need = _pieces(need, step.eqn.outvars[0].aval.shape)
-    if np.ndim(need.lo) == 0:
+    if not is_apart(need.lo):
         return [(0, need)]
     axes = step.eqn.params["dimensions"]
     return [(0, Need(np.flip(need.lo, axes), np.flip(need.hi, axes)))]
@@ -780,7 +803,7 @@ def _stack(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[i
     """Each operand is one position along a dimension of its own."""
     axis, count = step.eqn.params["axis"], len(step.eqn.invars)
     need = _pieces(need, step.eqn.outvars[0].aval.shape)
-    if np.ndim(need.lo) == 0:
+    if not is_apart(need.lo):
         return [(position, need) for position in range(count)]
     parts = []
     for position in range(count):

@@ -17,7 +17,9 @@ from redzone.prove.elements import Elements, NotAffine, Piece
 from redzone.stages import recorded
 
 #: Milliseconds z3 may take for one access, and how many accesses of one check it is asked about.
-LIMIT = 100
+LIMIT = 500_000
+#: Milliseconds after which it is over whatever was counted.
+LATEST = 2000
 ASKED = 8
 #: How many atoms are tied to their operands.
 TIED = 12
@@ -110,7 +112,8 @@ def _asked(elements: Elements, tied: Tied, region: Region) -> bool | None:
         elements.missed_z3 = True
         return None
     solver = z3.SolverFor("QF_BV") if tied.needs_bits else z3.Solver()
-    solver.set("timeout", LIMIT)
+    solver.set("rlimit", LIMIT)
+    solver.set("timeout", LATEST)
     words = _Bits(z3) if tied.needs_bits else _Numbers(z3)
     for atom in tied.atoms:
         x = words.atom(atom)

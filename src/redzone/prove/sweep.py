@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from redzone.domains import Fact, summarised
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine import Seen
@@ -20,7 +18,7 @@ from redzone.engine.forward import Context
 from redzone.engine.program import SIGNATURE, Step
 from redzone.engine.refine import ALL
 from redzone.prove.conditions import Common, needs_of
-from redzone.prove.needs import FAR, Lost, Need, Walk
+from redzone.prove.needs import FAR, Lost, Need, Walk, is_apart
 from redzone.stages import recorded
 
 #: How often the carries of a loop are asked to keep what the body asks of them.
@@ -115,6 +113,10 @@ class Sweep(Walk):
 
     def select(self, context: Context, step: Step, need: Need, stop: Any, at: int) -> None:
         """Each case must meet the need as far as it does not where it is taken."""
+        counted = self.from_the_end(context, step, need)
+        if counted is not None:
+            self.reach(context, step.ins[1], counted, None, -1)
+            return
         level = ("here",) if step.eqn.invars[0].aval.shape else ALL
         for k in range(len(step.ins) - 1):
             inner = self.case(context, step, k, level)
@@ -135,7 +137,7 @@ def _unmet(need: Need, fact: Fact) -> Need | None:
     """What of a need a fact does not already say; None where it says it all."""
     if need.met_by(fact):
         return None
-    if np.ndim(need.lo) or np.ndim(need.hi) or fact.kept:
+    if is_apart(need.lo) or is_apart(need.hi) or fact.kept:
         return need
     whole = summarised(fact)
     if any(type(bound) is not int for bound in (whole.lo, whole.hi, need.lo, need.hi)):

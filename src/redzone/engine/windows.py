@@ -1,0 +1,395 @@
+"""Parts of arrays, asked for one by one: what a program reads from a state array is followed to where it was written.
+
+`cars[3][0]` after a row of writes at known places is the number written there last, or the element the array came in
+with. So the demand for a slice is not one for its array: it is a window, and it moves backward through the equations
+that only put elements elsewhere (slices, squeezes, concatenations, broadcasts, writes at literal places), and through
+selects and elementwise equations, which are then made for the window alone. Equal windows of one array share a slot,
+so that what a condition says of one reading holds for all of them. The steps made here compute the same values as the
+equations they stand for.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from redzone.domains import dtype_info
+from redzone.engine.program import SIMPLE
+from redzone.frontend.compat import Literal, primitives
+from redzone.rules import RULES, Rule
+from redzone.rules.table import SAME
+
+if TYPE_CHECKING:
+    from redzone.engine.slice import Frame, _Build
+
+#: How many windows of one array an elementwise equation is made for; beyond, the array is computed once.
+MANY = 8
+#: How many elements such a window may have.
+SHORT = 16
+
+_P = primitives()
+_SLICE, _SQUEEZE, _RESHAPE, _COPY, _SELECT = (
+    _P[n] for n in ("slice_p", "squeeze_p", "reshape_p", "copy_p", "select_n_p")
+)
+_SCATTER, _UPDATE = _P["scatter_p"], _P["dynamic_update_slice_p"]
+#: Equations whose result is a window of their operand.
+READS = frozenset((_SLICE, _SQUEEZE))
+
+
+class Shape:
+    """The type of a part of an array."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    def str_short(self) -> str:
+        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+
+
+class Value:
+    """A value that no equation of the program has a name for."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Shape) -> None:
+        self.aval = aval
+
+
+class Made:
+    """An equation made for a part of an array; its place in the source is that of the equation it stands for."""
+
+    __slots__ = ("effects", "invars", "outvars", "params", "primitive", "source_info")
+
+    def __init__(self, primitive: Any, params: dict[str, Any], invars: list[Any], shape: Shape, like: Any) -> None:
+        self.primitive = primitive
+        self.params = params
+        self.invars = invars
+        self.outvars = [Value(shape)]
+        self.effects: frozenset[Any] = frozenset()
+        self.source_info = like.source_info
+
+
+class Want(NamedTuple):
+    """A window of an array, and the slot its values are to have."""
+
+    slot: int
+    starts: tuple[int, ...]
+    sizes: tuple[int, ...]
+    shape: tuple[int, ...]
+    """Its sizes, more or less some that are 1."""
+    given: tuple[Any, int] | None
+    """A condition, and how it comes out wherever this is used."""
+
+
+def is_followed(aval: Any) -> bool:
+    """Whether windows of such an array are followed: integers, of known size."""
+    return dtype_info(getattr(aval, "dtype", None)).integral and all(type(n) is int for n in aval.shape)
+
+
+def read(build: _Build, eqn: Any, frame: Frame) -> bool:
+    """Follow the result of a slice or squeeze that was asked for; False where it is an ordinary step."""
+    out, source = eqn.outvars[0], eqn.invars[0]
+    if not is_followed(source.aval) or not is_followed(out.aval) or type(source) is Literal:
+        return False
+    shape = out.aval.shape
+    want = Want(frame.slots[out], (0,) * len(shape), shape, shape, None)
+    return _MOVES[eqn.primitive](build, eqn, frame, want)
+
+
+def flush(build: _Build, eqn: Any, frame: Frame, out: Any) -> None:
+    """Follow the windows asked for of an equation's result through it."""
+    wants = frame.wanted.pop(out)
+    move = _MOVES.get(eqn.primitive)
+    if move is None and len(wants) <= MANY and out not in frame.slots:
+        rule = RULES.get(eqn.primitive)
+        move = _pointwise if rule is not None and rule.pointwise and rule.needs in ("all", "given") else None
+    elif eqn.primitive is _SCATTER or eqn.primitive is _UPDATE:
+        wants = _beside(build, eqn, frame, wants)
+    for want in wants.values():
+        if move is None or not move(build, eqn, frame, want):
+            cut(build, eqn, frame, out, want)
+
+
+def flush_inputs(build: _Build, frame: Frame) -> None:
+    """Cut the windows that were followed to a program's inputs."""
+    while frame.wanted:
+        atom, wants = frame.wanted.popitem()
+        for want in wants.values():
+            cut(build, frame.jaxpr.eqns[0], frame, atom, want)
+
+
+def ask(build: _Build, eqn: Any, frame: Frame, atom: Any, want: Want) -> None:
+    """Ask for a window of an atom."""
+    while type(atom) is not Literal and atom in frame.bindings and frame.parent is not None:
+        frame, atom = frame.parent, frame.bindings[atom]
+    aval = atom.aval
+    if want.sizes == aval.shape == want.shape:
+        build.rename(_copy(eqn, atom, aval.shape), frame, atom, want.slot)
+        return
+    if type(atom) is Literal or atom in frame.consts:
+        cut(build, eqn, frame, atom, want)
+        return
+    wants = frame.wanted.setdefault(atom, {})
+    key = (want.starts, want.sizes, want.shape, want.given)
+    known = wants.get(key)
+    if known is None:
+        wants[key] = want
+    else:
+        build.emit(SIMPLE, _copy(eqn, atom, want.shape), (known.slot,), (want.slot,)).rule = SAME
+
+
+def cut(build: _Build, eqn: Any, frame: Frame, atom: Any, want: Want) -> None:
+    """Take a window from the whole array."""
+    aval, source, target = atom.aval, build.slot(frame, atom), want.slot
+    sliced = want.sizes != aval.shape
+    if want.shape != want.sizes:
+        middle = build.new() if sliced else source
+        inner: Any = Value(Shape(want.sizes, aval.dtype)) if sliced else atom
+        dims = _dropped(want.sizes, want.shape)
+        if dims is None:
+            primitive, params = _RESHAPE, {"new_sizes": want.shape, "dimensions": None, "sharding": None}
+        else:
+            primitive, params = _SQUEEZE, {"dimensions": dims}
+        made = Made(primitive, params, [inner], Shape(want.shape, aval.dtype), eqn)
+        build.emit(SIMPLE, made, (middle,), (target,)).rule = RULES[primitive]
+        target = middle
+    elif not sliced:
+        build.emit(SIMPLE, _copy(eqn, atom, want.shape), (source,), (target,)).rule = SAME
+    if sliced:
+        ends = tuple(a + n for a, n in zip(want.starts, want.sizes, strict=True))
+        bounds: dict[str, Any] = {"start_indices": want.starts, "limit_indices": ends, "strides": None}
+        made = Made(_SLICE, bounds, [atom], Shape(want.sizes, aval.dtype), eqn)
+        build.emit(SIMPLE, made, (source,), (target,)).rule = RULES[_SLICE]
+
+
+def _dropped(sizes: tuple[int, ...], shape: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Which dimensions of one element are left out to get from these sizes to that shape; None where others come in."""
+    dims, left = [], list(shape)
+    for d in reversed(range(len(sizes))):
+        if left and left[-1] == sizes[d]:
+            left.pop()
+        elif sizes[d] == 1:
+            dims.append(d)
+        else:
+            return None
+    return None if left else tuple(reversed(dims))
+
+
+def _copy(eqn: Any, atom: Any, shape: tuple[int, ...]) -> Made:
+    return Made(_COPY, {}, [atom], Shape(shape, atom.aval.dtype), eqn)
+
+
+# Through one equation each; False where its whole result is needed
+
+
+def _slice(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+    if any(n != 1 for n in eqn.params["strides"] or ()):
+        return False
+    starts = tuple(a + b for a, b in zip(want.starts, eqn.params["start_indices"], strict=True))
+    ask(build, eqn, frame, eqn.invars[0], want._replace(starts=starts))
+    return True
+
+
+def _squeeze(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+    starts, sizes = list(want.starts), list(want.sizes)
+    for d in sorted(eqn.params["dimensions"]):
+        starts.insert(d, 0)
+        sizes.insert(d, 1)
+    ask(build, eqn, frame, eqn.invars[0], want._replace(starts=tuple(starts), sizes=tuple(sizes)))
+    return True
+
+
+def _same(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+    ask(build, eqn, frame, eqn.invars[0], want)
+    return True
+
+
+def _broadcast(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+    dims, shape = eqn.params["broadcast_dimensions"], eqn.invars[0].aval.shape
+    if not is_followed(eqn.invars[0].aval):
+        return False
+    spread = [n for d, n in enumerate(want.sizes) if d not in dims or shape[dims.index(d)] == 1]
+    if any(n != 1 for n in spread):
+        return False
+    starts = tuple(0 if n == 1 else want.starts[d] for d, n in zip(dims, shape, strict=True))
+    ask(build, eqn, frame, eqn.invars[0], want._replace(starts=starts, sizes=tuple(want.sizes[d] for d in dims)))
+    return True
+
+
+def _reshape(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+    """One element, by its number; more only where nothing but dimensions of one element changes."""
+    old, new = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape
+    if eqn.params.get("dimensions") is not None or not is_followed(eqn.invars[0].aval):
+        return False
+    if math.prod(want.sizes) == 1:
+        number = 0
+        for a, n in zip(want.starts, new, strict=True):
+            number = number * n + a
+        starts: list[int] = []
+        for n in reversed(old):
+            number, at = divmod(number, n)
+            starts.append(at)
+        ask(build, eqn, frame, eqn.invars[0], want._replace(starts=tuple(starts[::-1]), sizes=(1,) * len(old)))
+        return True
+    if [n for n in old if n != 1] != [n for n in new if n != 1]:
+        return False
+    real = iter([(a, s) for a, s, n in zip(want.starts, want.sizes, new, strict=True) if n != 1])
+    places = [next(real) if n != 1 else (0, 1) for n in old]
+    moved = want._replace(starts=tuple(a for a, _ in places), sizes=tuple(s for _, s in places))
+    if [n for n in want.shape if n != 1] != list(want.shape) and math.prod(want.shape) != 1:
+        return False
+    ask(build, eqn, frame, eqn.invars[0], moved)
+    return True
+
+
+def _concatenate(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+    axis, start = eqn.params["dimension"], 0
+    first, last = want.starts[axis], want.starts[axis] + want.sizes[axis]
+    for atom in eqn.invars:
+        stop = start + atom.aval.shape[axis]
+        if start <= first and last <= stop:
+            starts = (*want.starts[:axis], first - start, *want.starts[axis + 1 :])
+            ask(build, eqn, frame, atom, want._replace(starts=starts))
+            return True
+        start = stop
+    return False
+
+
+class Write(NamedTuple):
+    """Where a write at a literal place puts what."""
+
+    first: tuple[int, ...]
+    window: tuple[int, ...]
+    update: Any
+    places: dict[int, int]
+    """Which dimension of the array each dimension of the update is; its others have one element."""
+
+
+def _write(build: _Build, eqn: Any) -> Write | None:
+    index = build.slicer.inventory.settled.get(id(eqn))
+    if index is None:
+        return None
+    if eqn.primitive is _UPDATE:
+        window = eqn.invars[1].aval.shape
+        return Write(tuple(index), window, eqn.invars[1], {d: d for d in range(len(window))})
+    site = build.slicer.inventory.sites[id(eqn)]
+    numbers = eqn.params["dimension_numbers"]
+    if site.count != 1 or numbers.operand_batching_dims:
+        return None
+    first = [0] * len(site.window)
+    for column, at in zip(site.columns, index, strict=True):
+        first[column.dim] = at
+    within = [d for d in range(len(first)) if d not in numbers.inserted_window_dims]
+    places = dict(zip(sorted(numbers.update_window_dims), within, strict=True))
+    return Write(tuple(first), site.window, eqn.invars[2], places)
+
+
+def _beside(build: _Build, eqn: Any, frame: Frame, wants: dict[Any, Want]) -> dict[Any, Want]:
+    """Hand the windows that a write leaves as they were on to the array before it; the others are left."""
+    write, atom = _write(build, eqn), eqn.invars[0]
+    if write is None or type(atom) is Literal or atom in frame.bindings or atom in frame.consts or atom in frame.wanted:
+        return wants
+    ends = [(b, b + m) for b, m in zip(write.first, write.window, strict=True)]
+    moved, left = {}, {}
+    for key, want in wants.items():
+        for a, n, (b, e) in zip(want.starts, want.sizes, ends, strict=True):
+            if a + n <= b or e <= a:
+                moved[key] = want
+                break
+        else:
+            left[key] = want
+    if moved:
+        frame.wanted[atom] = moved
+    return left
+
+
+def _written(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+    """A write at a known place: beside it the array is as it was, inside it is what was written."""
+    write = _write(build, eqn)
+    if write is None:
+        return False
+    inside = True
+    for a, n, b, m in zip(want.starts, want.sizes, write.first, write.window, strict=True):
+        if a + n <= b or b + m <= a:
+            ask(build, eqn, frame, eqn.invars[0], want)
+            return True
+        inside = inside and b <= a and a + n <= b + m
+    if not inside or not is_followed(write.update.aval):
+        return False
+    starts, sizes = [], []
+    for k, n in enumerate(write.update.aval.shape):
+        d = write.places.get(k)
+        if d is None and n != 1:
+            return False
+        starts.append(0 if d is None else want.starts[d] - write.first[d])
+        sizes.append(1 if d is None else want.sizes[d])
+    ask(build, eqn, frame, write.update, want._replace(starts=tuple(starts), sizes=tuple(sizes)))
+    return True
+
+
+def _select(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+    """A select of the windows of its cases; behind a case, another select by the same condition takes that case."""
+    which, *cases = eqn.invars
+    if len(cases) != 2:
+        return False
+    at, name = frame, which
+    while type(name) is not Literal and name in at.bindings and at.parent is not None:
+        at, name = at.parent, at.bindings[name]
+    if type(name) is Literal:
+        if name.aval.shape:
+            return False
+        ask(build, eqn, frame, cases[int(name.val)], want)
+        return True
+    condition = (at, name)
+    if want.given is not None and want.given[0] == condition:
+        ask(build, eqn, frame, cases[want.given[1]], want)
+        return True
+    if eqn.outvars[0] in frame.slots or math.prod(want.shape) > SHORT or which.aval.shape:
+        return False
+    slots = [build.new(), build.new()]
+    shape = Shape(want.shape, eqn.outvars[0].aval.dtype)
+    made = Made(_SELECT, {}, [which, Value(shape), Value(shape)], shape, eqn)
+    build.emit(SIMPLE, made, (build.slot(frame, which), *slots), (want.slot,)).rule = RULES[_SELECT]
+    for k, case in enumerate(cases):
+        ask(build, eqn, frame, case, want._replace(slot=slots[k], given=(condition, k)))
+    return True
+
+
+def _pointwise(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+    """An elementwise equation on the windows of its operands."""
+    rule: Rule = RULES[eqn.primitive]
+    out = eqn.outvars[0].aval
+    if math.prod(want.shape) > SHORT or not all(is_followed(a.aval) for a in eqn.invars):
+        return False
+    if any(a.aval.shape not in ((), out.shape) for a in eqn.invars):
+        return False
+    shape = Shape(want.shape, out.dtype)
+    whole = [not a.aval.shape for a in eqn.invars]
+    slots = [build.slot(frame, a) if w else build.new() for a, w in zip(eqn.invars, whole, strict=True)]
+    inner = [a if w else Value(Shape(want.shape, a.aval.dtype)) for a, w in zip(eqn.invars, whole, strict=True)]
+    build.emit(SIMPLE, Made(eqn.primitive, eqn.params, inner, shape, eqn), slots, (want.slot,)).rule = rule
+    for a, w, slot in zip(eqn.invars, whole, slots, strict=True):
+        if not w:
+            ask(build, eqn, frame, a, want._replace(slot=slot))
+    return True
+
+
+_MOVES = {
+    _P[name]: move
+    for name, move in {
+        "slice_p": _slice,
+        "squeeze_p": _squeeze,
+        "copy_p": _same,
+        "stop_gradient_p": _same,
+        "broadcast_in_dim_p": _broadcast,
+        "reshape_p": _reshape,
+        "concatenate_p": _concatenate,
+        "scatter_p": _written,
+        "dynamic_update_slice_p": _written,
+        "select_n_p": _select,
+    }.items()
+    if name in _P
+}

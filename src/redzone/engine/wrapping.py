@@ -1,0 +1,55 @@
+"""jnp's wrap of a negative index, `i < 0 ? i + n : i`, computed at once: it stands before nearly every access."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from redzone.domains import Fact, join, settle
+from redzone.domains.fact import SMALL, strided
+from redzone.engine.program import SIMPLE, Program, Step
+from redzone.frontend.compat import primitives
+
+_LT, _ADD = primitives()["lt_p"], primitives()["add_p"]
+
+
+def wrapped_by(program: Program, step: Step) -> int | None:
+    """The n of a select that is such a wrap; None for any other."""
+    if len(step.ins) != 3:
+        return None
+    test, index, moved = program.defs.get(step.ins[0]), step.ins[1], program.defs.get(step.ins[2])
+    for made, primitive in ((test, _LT), (moved, _ADD)):
+        if made is None or made.kind != SIMPLE or made.eqn.primitive is not primitive or made.ins[0] != index:
+            return None
+        if made.eqn.invars[0].aval.shape != step.eqn.outvars[0].aval.shape:
+            return None
+    assert test is not None and moved is not None
+    zero, size = program.template[test.ins[1]], program.template[moved.ins[1]]
+    if zero is None or size is None or zero.step != 0 or size.step != 0 or zero.lo != 0:
+        return None
+    return size.lo if type(size.lo) is int and 0 < size.lo <= SMALL else None
+
+
+def from_the_end(index: Fact, n: int) -> Fact | None:
+    """What an index is after its wrap by n > 0; None where its bounds are no plain numbers.
+
+    A negative number plus n is less than n, so that the sum cannot leave the integer type.
+    """
+    lo, hi = index.lo, index.hi
+    if type(lo) is np.ndarray:
+        if lo.dtype != np.int64:
+            return None
+        low = np.where(hi < 0, lo + n, np.where(lo < 0, np.minimum(lo + n, 0), lo))
+        high = np.where(hi < 0, hi + n, np.where(lo < 0, np.maximum(hi, n - 1), hi))
+        return settle(low, high)
+    if type(lo) is not int or type(hi) is not int:
+        return None
+    if lo >= 0:
+        return index
+    if hi < 0:
+        return Fact(lo + n, hi + n, index.step)
+    step = index.step
+    negative, rest = strided(lo, -1, step, lo), strided(0, hi, step, lo)
+    below = None if negative is None else Fact(negative.lo + n, negative.hi + n, negative.step)
+    if below is None or rest is None:
+        return below or rest
+    return join(below, rest)
