@@ -232,3 +232,15 @@ def test_json_says_what_the_text_does(mlp: XlaCost) -> None:
 def test_costs_at_a_folder() -> None:
     (cost,), older = costs_at(MLP)
     assert (cost.file.name, older) == ("host.xplane.pb", 0)
+
+
+def test_streams_of_two_devices_are_told_apart(tmp_path: Path) -> None:
+    second = [{**event, "pid": 3, "ts": event["ts"] + 3} for event in checked(NEW, 100)]
+    named: list[dict[str, Any]] = [
+        {"ph": "M", "pid": 3, "name": "process_name", "args": {"name": "/device:GPU:1"}},
+        {"ph": "M", "pid": 3, "tid": 7, "name": "thread_name", "args": {"name": "Stream #7(Compute)"}},
+    ]
+    cost = cost_of(read(written(tmp_path, *named, *checked(NEW, 100), *second)))
+    assert cost.devices == ("/device:GPU:0", "/device:GPU:1")
+    assert cost.work.by_kind[Kind.READBACK].launches == 2
+    assert cost.work.by_kind[Kind.READBACK].seconds == pytest.approx(2 * 9e-6)
