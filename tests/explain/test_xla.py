@@ -66,6 +66,14 @@ def test_the_compilation_around_it(mlp: XlaCost) -> None:
     assert 0 < one.buffers_seconds < 0.02
 
 
+def test_what_was_checked_longest(mlp: XlaCost) -> None:
+    assert sum(tally.seconds for tally in mlp.checked.values()) == pytest.approx(mlp.work.held_seconds)
+    names = list(mlp.checked)
+    assert "gemm_fusion_dot.4" in names and "loop_select_fusion" in names
+    assert [t.seconds for t in mlp.checked.values()] == sorted((t.seconds for t in mlp.checked.values()), reverse=True)
+    assert f"Longest checked: {names[0]}" in cost_as_text(mlp)
+
+
 def test_the_same_from_the_viewers_format(mlp: XlaCost) -> None:
     other = cost_of(read(MLP / "host.trace.json.gz"))
     assert other.work.checks.launches == mlp.work.checks.launches
