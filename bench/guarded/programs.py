@@ -8,7 +8,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 
@@ -19,16 +18,14 @@ class Case:
     name: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
-    calls: int = 1
-    """How many calls make one measurement."""
 
 
 def _integers(seed: int, shape: Any, high: int) -> Any:
-    return jnp.asarray(np.random.default_rng(seed).integers(0, high, shape), jnp.int32)
+    return jax.random.randint(jax.random.key(seed), shape if isinstance(shape, tuple) else (shape,), 0, high, jnp.int32)
 
 
 def _floats(seed: int, shape: Any) -> Any:
-    return jnp.asarray(np.random.default_rng(seed).standard_normal(shape), jnp.float32)
+    return jax.random.normal(jax.random.key(seed), shape if isinstance(shape, tuple) else (shape,), jnp.float32)
 
 
 def embedding(table: Any, tokens: Any) -> Any:
@@ -158,33 +155,22 @@ def scattered_updates(state: Any, keys: Any, amounts: Any) -> Any:
 def cases(scale: int) -> list[Case]:
     """Every program; `scale` multiplies the data, for machines that are bored otherwise."""
     n = 1024 * scale
-    graph = 4 * n
+    edges, pairs, batch = 4 * n, 256 * n, 8 * scale
+    table, tokens = _floats(0, (32768, 256)), _integers(1, (8, n), 32768)
+    cache, vectors = _floats(2, (batch, 1024, 64)), _floats(3, (2, batch, 64))
+    ends = _integers(6, (2, edges), n)
+    rows, columns = jnp.sort(_integers(21, pairs, 16 * n)), _integers(20, pairs, 16 * n)
+    starts, lengths = _integers(14, 4 * n, 64 * n - 128), _integers(15, 4 * n, 128)
     return [
-        Case("embedding lookup", embedding, (_floats(0, (32768, 256)), _integers(1, (8, n), 32768))),
-        Case("its gradient", embedding_gradient, (_floats(0, (32768, 256)), _integers(1, (4, n), 32768))),
-        Case(
-            "KV-cache decode",
-            decode,
-            (_floats(2, (8 * scale, 1024, 64)), _floats(3, (8 * scale, 64)), _floats(4, (8 * scale, 64)), jnp.int32(17)),
-        ),
-        Case(
-            "graph messages",
-            messages,
-            (_floats(5, (n, 64)), _integers(6, graph, n), _integers(7, graph, n), _floats(8, (64, 64))),
-        ),
+        Case("embedding lookup", embedding, (table, tokens)),
+        Case("its gradient", embedding_gradient, (table, tokens[:4])),
+        Case("KV-cache decode", decode, (cache, vectors[0], vectors[1], jnp.int32(17))),
+        Case("graph messages", messages, (_floats(5, (n, 64)), ends[0], ends[1], _floats(8, (64, 64)))),
         Case("grid world, scan", grid_world, (_floats(9, (64, 64)), _integers(10, (500, 32 * scale), 4))),
         Case("binary search", binary_search, (jnp.sort(_floats(11, 1 << 20)), _floats(12, 16 * n))),
-        Case(
-            "ragged rows",
-            ragged,
-            (_floats(13, 64 * n), _integers(14, 4 * n, 64 * n - 128), _integers(15, 4 * n, 128)),
-        ),
+        Case("ragged rows", ragged, (_floats(13, 64 * n), starts, lengths)),
         Case("top-2 routing", routing, (_floats(16, (4 * n, 128)), _floats(17, (128, 64)), _floats(18, (64, 128)))),
-        Case(
-            "CSR matvec",
-            csr_matvec,
-            (_floats(19, 256 * n), _integers(20, 256 * n, 16 * n), jnp.sort(_integers(21, 256 * n, 16 * n)), _floats(22, 16 * n)),
-        ),
+        Case("CSR matvec", csr_matvec, (_floats(19, pairs), columns, rows, _floats(22, 16 * n))),
         Case("histogram", histogram, (_floats(23, 512 * n),)),
         Case("ring buffer, scan", ring_buffer, (_floats(24, (1000, 256 * scale)),)),
         Case("linked list, scan", linked_list, (_integers(25, 65536, 65536), _floats(26, (65536, 64)))),
@@ -193,6 +179,6 @@ def cases(scale: int) -> list[Case]:
         Case(
             "scattered updates, scan",
             scattered_updates,
-            (jnp.abs(_floats(31, (4096, 2))) * 0, _integers(32, 500, 4096), _floats(33, 500)),
+            (jnp.zeros((4096, 2)), _integers(32, 500, 4096), _floats(33, 500)),
         ),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 
@@ -27,8 +28,21 @@ class _Stage:
 class GuardedTraced(_Stage):
     """What `redzone.jit(fn).trace` returns."""
 
-    def lower(self, *args: Any, **kwargs: Any) -> GuardedLowered:
+    def __init__(self, guarded: Any, stage: Any, plain: Callable[[], Any]) -> None:
+        super().__init__(guarded, stage)
+        self._plain = plain
+
+    @property
+    def jaxpr(self) -> Any:
+        """The function's own jaxpr, without checks."""
+        return self._plain().jaxpr
+
+    def lower(self, *args: Any, **kwargs: Any) -> Any:
         """As `jax.stages.Traced.lower`."""
+        if "_private_parameters" in kwargs:
+            # jax.export asks like this; what it writes to a file has no one to tell of an error.
+            self._guarded.tell_exported(self._stage)
+            return self._plain().lower(*args, **kwargs)
         return GuardedLowered(self._guarded, self._stage.lower(*args, **kwargs))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from redzone.frontend.compat import is_tracing
 from redzone.runtime import pending
 from redzone.runtime.errors import OutOfBounds
-from redzone.runtime.jit import Guarded, is_inside, raise_unsafe, tracing
+from redzone.runtime.jit import Guarded, is_inside, raise_unsafe, tell_missed, tracing
 from redzone.runtime.messages import error_of
 from redzone.runtime.mode import Mode, asked, mode_named
 from redzone.runtime.plan import Plan
@@ -100,6 +100,7 @@ def guard(fn: Callable[..., Any], /, *, mode: str = "raise") -> Callable[..., An
         if not plan:
             return Error(None, None, None), prepared.call(leaves)
         result, state = prepared.guarded(leaves, plan)
+        tell_missed(prepared, name)
         return Error(state, prepared, plan), result
 
     return guarded

@@ -138,7 +138,7 @@ class Guarded:
             _once(f"redzone could not guard {self._name}, which runs unguarded: {error!r}")
             return prepared.call(leaves), None
         tell_missed(prepared, self._name)
-        return result, _Marked(state, self._programs.index(prepared))
+        return result, _Marked(pending.handed_out(state), self._programs.index(prepared))
 
     # States
 
@@ -148,7 +148,7 @@ class Guarded:
             state = self._looked(prepared, state, args, kwargs)
         if isinstance(state, jax.core.Tracer):
             # Inside another transformation the state has no way out but a callback.
-            jax.debug.callback(functools.partial(self._called_back, prepared), state)
+            jax.debug.callback(functools.partial(self._called_back, prepared), pending.taken_back(state))
         elif state is not None:
             pending.watch(state, functools.partial(self._meaning, prepared, _kept(prepared, args, kwargs)))
 
@@ -262,7 +262,13 @@ class Guarded:
 
     def trace(self, *args: Any, **kwargs: Any) -> GuardedTraced:
         """Trace, check and plan for these arguments, as `jax.jit(fn).trace`."""
-        return GuardedTraced(self, self._staged("trace", args, kwargs))
+        plain = functools.cache(lambda: self._plain.trace(*args, **kwargs))
+        return GuardedTraced(self, self._staged("trace", args, kwargs), plain)
+
+    def tell_exported(self, traced: Any) -> None:
+        """Tell that a program goes into a file without its checks, if it has any."""
+        if traced.out_info[1] is not None:
+            _once(f"{self._name} is exported without its checks; call it through redzone.jit where it is used")
 
     def lower(self, *args: Any, **kwargs: Any) -> Any:
         """As `jax.jit(fn).lower`; the compiled program is guarded."""

@@ -56,6 +56,22 @@ def is_on_host() -> bool:
     return jax.default_backend() == "cpu"
 
 
+@functools.cache
+def _has_host_memory() -> bool:
+    """Whether programs can write into memory of the host's themselves."""
+    return not is_on_host() and any(m.kind == "pinned_host" for m in jax.devices()[0].addressable_memories())
+
+
+def handed_out(state: Any) -> Any:
+    """A state as a program returns it: where that is possible in the host's memory, so that nobody has to fetch it."""
+    return jax.device_put(state, jax.memory.Space.Host) if state is not None and _has_host_memory() else state
+
+
+def taken_back(state: Any) -> Any:
+    """A state that was handed out, for a program that goes on."""
+    return jax.device_put(state, jax.memory.Space.Device) if _has_host_memory() else state
+
+
 def is_synchronous() -> bool:
     """Whether `REDZONE_SYNC` asks for an error at the very call."""
     return os.environ.get("REDZONE_SYNC", "") not in ("", "0")
@@ -73,7 +89,7 @@ def watch(state: Any, meaning: Raise) -> None:
     if is_synchronous():
         _drain(calls, 0)
         return
-    if isinstance(state, jax.Array) and not is_on_host():
+    if isinstance(state, jax.Array) and not is_on_host() and not _has_host_memory():
         state.copy_to_host_async()
     if len(calls) > 1:
         _drain(calls, 1)
