@@ -55,8 +55,6 @@ CASES = (
     Case("autotune results, loaded", "cache", flags=(f"--xla_gpu_load_autotune_results_from={_RESULTS}",), key=True),
     _flag("no Triton gemms", "backends", "--xla_gpu_enable_triton_gemm=false", key=True),
     _flag("no cuBLAS fallback", "backends", "--xla_gpu_cublas_fallback=false"),
-    _flag("only cuBLASLt", "backends", "--xla_gpu_experimental_autotune_backends=cublaslt"),
-    _flag("only Triton", "backends", "--xla_gpu_experimental_autotune_backends=triton"),
     _flag("cuBLASLt on", "backends", "--xla_gpu_enable_cublaslt=true"),
     _flag("one fusion emitter", "backends", "--xla_gpu_experimental_enable_fusion_autotuner=false"),
     _flag("4 gemm solutions", "candidates", "--xla_gpu_autotune_max_solutions=4"),

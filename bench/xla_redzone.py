@@ -32,6 +32,8 @@ WORKER = Path(__file__).parent / "xla_models.py"
 MODELS = ("mlp", "block", "convnet", "attention")
 #: Seconds one setting may take.
 PATIENCE = 120
+#: Steps of a fraction of a millisecond differ by nearly this factor between processes with the same setting.
+TELLING = 2.0
 
 
 class Worker:
@@ -196,9 +198,13 @@ def table(results: dict[str, Any]) -> str:
         shared = [m for m in MODELS if m in mine and m in base]
         total, default = sum(mine[m]["compile_s"] for m in mine), sum(base[m]["compile_s"] for m in shared)
         slow = [mine[m]["run_ms"] / base[m]["run_ms"] for m in shared]
-        speed = ", ".join(f"{m} {x:.2f}×" for m, x in zip(shared, slow, strict=True) if abs(x - 1) > 0.1) or "same"
+        speed = (
+            ", ".join(f"{m} {x:.2f}×" for m, x in zip(shared, slow, strict=True) if not 1 / TELLING < x < TELLING)
+            or "same"
+        )
         share = f"{100 * total / default:.0f} %" if default else "–"
-        runs = min(mine[m]["runs"] for m in mine)
+        counts = sorted({mine[m]["runs"] for m in mine})
+        runs = f"{counts[0]}–{counts[-1]}" if len(counts) > 1 else f"{counts[0]}"
         lines.append(f"| {entry['case']} | {' | '.join(cells)} | {total:.2f} | {share} | {runs} | {speed} |")
     return "\n".join(lines)
 

@@ -31,7 +31,7 @@ def test_what_saves_most_comes_first() -> None:
     found = advised("0.11.2", "NVIDIA H200", results(default=4.0, no_Triton_gemms=1.0, level_0=2.0, padding_0=3.9))
     assert [one.remains for one in found.worth] == [0.25]
     assert "--xla_gpu_enable_triton_gemm=false" in found.worth[0].setting
-    assert found.worth[0].evidence == "4.00 s → 1.00 s, 25.0 %"
+    assert found.worth[0].evidence == "4.00 s → 1.00 s, 25.0 % (2 runs)"
     assert found.measured_on == "NVIDIA H200, JAX 0.11.2: mlp compile in 4.00 s by default"
     assert found.worth[0].caution == ""
 
@@ -48,6 +48,15 @@ def test_switching_the_checks_off_is_told_as_not_worth_it() -> None:
     assert found.worth == ()
     assert ["padding_bytes=0" in one.setting for one in found.not_worth] == [True, False]
     assert "outside their buffers" in found.not_worth[0].gives_up
+    assert found.not_worth[0].evidence == "4.00 s → 3.90 s, 97.5 % (2 runs)"
+
+
+def test_a_model_for_which_the_checks_matter_more_is_named() -> None:
+    both = results(default=4.0, padding_0=3.9)
+    for entry, seconds in zip(both["cases"], (1.0, 0.8), strict=True):
+        entry["models"]["convnet"] = {"compile_s": seconds, "run_ms": 1.0, "runs": 3}
+    (one,) = advised("0.11.2", "NVIDIA H200", both).not_worth
+    assert one.evidence == "5.00 s → 4.70 s, 94.0 % (2 to 3 runs); most for convnet: 1.00 s → 800.0 ms"
 
 
 def test_were_the_checks_costly_that_would_be_advised() -> None:

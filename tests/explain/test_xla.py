@@ -194,8 +194,16 @@ class TestNoneHere:
             kernel("gemm_fusion", 110, 5, hlo_module="gemm"),
         )
         why = cost_of(read(file)).why_none
-        assert "timed 1 candidates without checking them" in why
-        assert "xla_gpu_redzone_padding_bytes is 0" in why
+        assert why == "XLA timed 1 candidates without checking their guard bytes: xla_gpu_autotune_level is below 4"
+
+    def test_candidates_without_guard_bytes(self, tmp_path: Path) -> None:
+        file = written(
+            tmp_path,
+            host("backend_compile", 0, 500),
+            kernel("DelayKernel", 100, 5, hlo_module="gemm"),
+            kernel("void xla_fp_comparison<float>(float*)", 110, 5),
+        )
+        assert cost_of(read(file)).why_none.endswith("guard bytes: xla_gpu_redzone_padding_bytes is 0")
 
     def test_results_from_a_cache(self, tmp_path: Path) -> None:
         file = written(tmp_path, host("backend_compile", 0, 500), kernel("nvjet_sm90_tst", 600, 5, hlo_module="jit_f"))

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 from typing import Any
 
 from redzone.explain.settings import LOOKED_UP, SETTINGS, Setting, measured
-from redzone.explain.words import seconds_as_text, share_as_text
+from redzone.explain.words import counted, seconds_as_text, share_as_text
 
 #: A setting is worth trying when it leaves at most this much of the time to compile: runs of one setting differ by
 #: up to a fifth.
 WORTH = 0.75
-#: A result this much slower than the default's is worth a word, and one this much is too dear.
-SLOWER = 1.2
-TOO_SLOW = 1.5
+#: A result this much slower than the default's is too dear; less shows between processes with the same setting too.
+SLOWER = 2.0
+#: What remains for one model where a setting that saves little in all is worth a word after all.
+NOTABLE = 0.92
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ class Advised:
     too_slow: tuple[Advice, ...] = ()
     """What compiles faster, to programs that run much slower."""
     not_worth: tuple[Advice, ...] = ()
-    """What is about the checks and was measured to save nothing that shows."""
+    """What is about the checks and was measured to save little."""
 
 
 def advised(jax_version: str, card: str, results: dict[str, Any] | None = None) -> Advised:
@@ -61,8 +62,8 @@ def advised(jax_version: str, card: str, results: dict[str, Any] | None = None) 
     total = sum(entry["compile_s"] for entry in base.values())
     return Advised(
         f"{results['device']}, JAX {results['jax']}: {', '.join(base)} compile in {seconds_as_text(total)} by default",
-        tuple(advice for advice in saving if max(advice.slower.values(), default=1.0) < TOO_SLOW),
-        tuple(advice for advice in saving if max(advice.slower.values(), default=1.0) >= TOO_SLOW),
+        tuple(advice for advice in saving if not advice.slower),
+        tuple(advice for advice in saving if advice.slower),
         tuple(advice for setting, advice in found if advice.remains > WORTH and setting.checks_only),
     )
 
@@ -86,12 +87,14 @@ def _advice(
     total = sum(mine[m]["compile_s"] for m in models)
     slower = {m: mine[m]["run_ms"] / base[m]["run_ms"] for m in models if base[m]["run_ms"]}
     slower = {m: round(x, 2) for m, x in slower.items() if x > SLOWER}
-    runs = min(mine[m]["runs"] for m in models)
+    counts = sorted({mine[m]["runs"] for m in models})
+    runs = f"{counts[0]} to {counts[-1]} runs" if len(counts) > 1 else counted(counts[0], "run")
+    best = min(models, key=lambda m: mine[m]["compile_s"] / base[m]["compile_s"])
     only = f" ({', '.join(models)})" if len(models) < len(base) else ""
-    evidence = (
-        f"{seconds_as_text(default)} → {seconds_as_text(total)}{only}, {share_as_text(total, default)}"
-        f"{'' if runs > 1 else ' (one run)'}"
-    )
+    evidence = f"{seconds_as_text(default)} → {seconds_as_text(total)}{only}, {share_as_text(total, default)} ({runs})"
+    if setting.checks_only and mine[best]["compile_s"] < NOTABLE * base[best]["compile_s"]:
+        times = [seconds_as_text(found[best]["compile_s"]) for found in (base, mine)]
+        evidence += f"; most for {best}: {times[0]} → {times[1]}"
     if slower:
         evidence += "; the result ran slower: " + ", ".join(f"{m} {x:.3g}×" for m, x in slower.items())
     caution = []

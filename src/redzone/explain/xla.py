@@ -298,6 +298,14 @@ def _is_gemm(name: str) -> bool:
     return any(part in low for part in ("gemm", "nvjet", "cutlass", "xmma", "cudnn", "conv", "fmha", "cublas"))
 
 
+_BELOW_4 = "xla_gpu_autotune_level is below 4"
+
+
+def _launches(cost: XlaCost, kind: Kind) -> int:
+    """How often something of a kind was launched while XLA compiled."""
+    return sum(c.work.by_kind[kind].launches for c in cost.compiled if kind in c.work.by_kind)
+
+
 def _why_none(cost: XlaCost) -> str:
     """Why a capture holds no redzone kernels, as far as it shows."""
     if not any("GPU" in name for name in cost.devices):
@@ -317,12 +325,11 @@ def _why_none(cost: XlaCost) -> str:
             "nothing was compiled while the profiler ran. XLA checks redzones while it compiles, never while a program "
             "runs: start the profiler before the first call"
         )
-    tried = sum(c.work.by_kind[Kind.DELAY].launches for c in cost.compiled if Kind.DELAY in c.work.by_kind)
+    tried = _launches(cost, Kind.DELAY)
     if tried:
-        return (
-            f"XLA timed {tried} candidates without checking them: xla_gpu_autotune_level is below 4, or "
-            "xla_gpu_redzone_padding_bytes is 0"
-        )
+        # Outputs are compared from level 4 on, where guard bytes are checked too if there are any.
+        setting = "xla_gpu_redzone_padding_bytes is 0" if _launches(cost, Kind.COMPARE) else _BELOW_4
+        return f"XLA timed {tried} candidates without checking their guard bytes: {setting}"
     if cost.autotune_seconds and any(c.candidates for c in cost.compiled):
         return (
             "XLA chose its kernels without timing any: xla_gpu_autotune_level is 0, or xla_gpu_deterministic_ops or "

@@ -148,7 +148,7 @@ def _advice_lines(found: Advised) -> Iterator[str]:
         for one in found.too_slow:
             yield from _one(one, "  – ")
     if found.not_worth:
-        yield "What saves nothing that shows, though it is about the checks"
+        yield "What saves little, though it is about the checks"
         for one in found.not_worth:
             yield from folded(f"{one.setting}: {one.evidence}", first="  – ", indent="    ")
     cautions = dict.fromkeys(one.caution for one in (*found.worth, *found.too_slow, *found.not_worth) if one.caution)
