@@ -178,7 +178,7 @@ def _is_renaming(eqn: Any) -> bool:
 
 
 def _has_jaxpr(params: dict[str, Any]) -> bool:
-    return any(hasattr(v, "eqns") or hasattr(v, "jaxpr") or type(v) in (tuple, list) for v in params.values())
+    return any(hasattr(v, "eqns") or hasattr(v, "jaxpr") or isinstance(v, tuple | list) for v in params.values())
 
 
 def _has_elements(aval: Any) -> bool:
