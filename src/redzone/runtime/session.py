@@ -95,6 +95,11 @@ class Session:
         """Whether there is no finding and nothing that redzone failed on."""
         return not self.findings and not self.errors
 
+    def __str__(self) -> str:
+        from redzone.runtime.telling import tally_of
+
+        return tally_of(self)
+
     def known(self, program: Program) -> Checked | None:
         """The same program if it was met before."""
         with self._lock:

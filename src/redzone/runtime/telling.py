@@ -45,7 +45,12 @@ def _lines(access: Access, names: list[str]) -> Iterator[str]:
 
 
 def summary(session: Session) -> str:
-    """`redzone: 12 programs compiled, 3 with accesses, 41 accesses, 1 unsafe, 2 unknown; 12.3 ms`."""
+    """`redzone: 12 programs compiled, 41 accesses in 3 of them, 1 unsafe, 2 unknown; checking took 12.3 ms`."""
+    return f"{tally_of(session)}; checking took {seconds_as_text(session.seconds)}"
+
+
+def tally_of(session: Session) -> str:
+    """The same without the time."""
     reports = session.reports
     accesses = sum(len(report.accesses) for report in reports)
     parts = [
@@ -55,7 +60,7 @@ def summary(session: Session) -> str:
     ]
     if session.errors:
         parts.append(f"{_count(len(session.errors), 'failure')} of redzone's own")
-    return f"redzone: {', '.join(parts)}; checking took {seconds_as_text(session.seconds)}"
+    return f"redzone: {', '.join(parts)}"
 
 
 def whole(session: Session) -> str:
