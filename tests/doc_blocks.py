@@ -41,7 +41,7 @@ def steady(text: str) -> str:
 
     How many programs a run compiles depends on what this process has compiled before.
     """
-    text = re.sub(r"^redzone: \d+ programs? compiled.*\n?", "", text + "\n", flags=re.MULTILINE)
+    text = re.sub(r"^redzone: \d+ programs? compiled.* took .*\n?", "", text + "\n", flags=re.MULTILINE)
     return re.sub(r"^time: .*?(?=\n\n|\Z)", "time: …", text.strip(), flags=re.MULTILINE | re.DOTALL)
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gc
 import os
 import subprocess
 import sys
 import textwrap
 import threading
+import weakref
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -563,3 +565,43 @@ class TestKinds:
             report = redzone.check(sums, redzone.Spec((9,), "float32"), redzone.Spec((4,), "int32", min=0, max=8))
             assert report.accesses[0].witness is not None
         assert session.programs == 0
+
+
+class TestMemory:
+    def test_a_program_without_accesses_is_not_kept(self) -> None:
+        def plain(table: Any) -> Any:
+            return jax.jit(lambda x: x + table)
+
+        table = jnp.arange(9.0)
+        gone = weakref.ref(table)
+        with redzone.checking() as session:
+            plain(table)(X)
+            del table
+            jax.clear_caches()
+            gc.collect()
+            assert gone() is None
+        assert session.programs == 1
+
+    def test_a_session_may_let_reports_go(self) -> None:
+        from redzone.runtime import watching
+
+        def picking(table: Any) -> Any:
+            def picks(x: Any) -> Any:
+                return x[table]
+
+            return jax.jit(picks)
+
+        table = jnp.arange(3)
+        gone = weakref.ref(table)
+        told: list[str] = []
+        session = Session(keeps=lambda report: not report.ok, noticed=lambda report: told.append(report.name))
+        watching.open_session(session)
+        picking(table)(X)
+        _bad()(X)
+        del table
+        jax.clear_caches()
+        gc.collect()
+        watching.close_session(session)
+        assert gone() is None
+        assert _names(session) == ["bad"] and told == ["picks", "bad"]
+        assert session.checked == 2 and session.accesses == 2

@@ -69,7 +69,7 @@ class CheckedRun:
             from redzone.runtime.session import Session
             from redzone.runtime.watching import open_session
 
-            self.session = Session(self.mode, prepare=self._prepare, noticed=self._noticed)
+            self.session = Session(self.mode, prepare=self._prepare, noticed=self._noticed, keeps=self._keeps)
             open_session(self.session)
             self.session.mode = self.here
         except Exception as error:
@@ -81,6 +81,10 @@ class CheckedRun:
                 access.suppressed = True
         if self.baseline is not None:
             self.baseline.silence(report)
+
+    def _keeps(self, report: Report) -> bool:
+        """Whether a report, and with it a program and the arrays it closes over, is needed to the end."""
+        return bool(self.report_file or report.findings)
 
     def _noticed(self, report: Report) -> None:
         if report.findings:
@@ -106,8 +110,8 @@ class CheckedRun:
 
     def _count(self, session: Session) -> None:
         tally = self.tally
-        tally.programs, tally.checked, tally.seconds = session.programs, len(session.reports), session.seconds
-        tally.accesses = sum(len(report.accesses) for report in session.reports)
+        tally.programs, tally.checked, tally.seconds = session.programs, session.checked, session.seconds
+        tally.accesses = session.accesses
         tally.errors += [str(failure) for failure in session.errors]
         if self.baseline is not None:
             tally.known = [list(dataclasses.astuple(mark)) for mark in self.baseline.met]

@@ -51,11 +51,10 @@ def summary(session: Session) -> str:
 
 def tally_of(session: Session) -> str:
     """The same without the time."""
-    reports = session.reports
-    accesses = sum(len(report.accesses) for report in reports)
+    accesses = f"{_count(session.accesses, 'access', 'accesses')} in {session.checked} of them"
     parts = [
         f"{_count(session.programs, 'program')} compiled",
-        f"{_count(accesses, 'access', 'accesses')} in {len(reports)} of them" if reports else "no access in them",
+        accesses if session.checked else "no access in them",
         _verdicts(session.findings) if session.findings else "no findings",
     ]
     if session.errors:

@@ -21,7 +21,7 @@ from redzone.frontend.unwatched import unwatched
 from redzone.report.model import Report
 from redzone.runtime.errors import OutOfBounds, unsafe_program
 from redzone.runtime.mode import Mode
-from redzone.runtime.session import Checked, Session
+from redzone.runtime.session import Session, checked
 
 _lock = threading.Lock()
 _open: tuple[Session, ...] = ()
@@ -123,13 +123,13 @@ def _on_compile(program: Program) -> None:
     started = time.perf_counter()
     error: OutOfBounds | None = None
     try:
-        checked = next(filter(None, (session.known(program) for session in sessions)), None)
-        if checked is None:
-            checked = Checked(program, _report(program, sessions))
+        met = next(filter(None, (session.known(program) for session in sessions)), None)
+        if met is None:
+            met = checked(program, _report(program, sessions))
         for session in sessions:
-            session.keep(checked)
-        if stops and checked.report is not None:
-            error = unsafe_program(checked.report)
+            session.keep(met)
+        if stops and met.report is not None:
+            error = unsafe_program(met.report)
     except Exception as failure:
         # Whatever is wrong in here, the user's program is not the one to suffer.
         for session in sessions:
