@@ -342,6 +342,14 @@ class TestOtherOutcomes:
         result.assert_outcomes(passed=2)
         _says(result, r"redzone failed on bad: ZeroDivisionError: division by zero \(it was compiled unchecked\)")
 
+    def test_findings_that_cannot_be_shown_still_fail(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        from redzone.runtime import telling
+
+        monkeypatch.setattr(telling, "each_finding", lambda reports: 1 / 0)
+        result = run(LOST, "--redzone", "--redzone-report", "r.json")
+        result.assert_outcomes(passed=1, failed=1)
+        _says(result, "findings in lost cannot be shown: ZeroDivisionError")
+
     def test_a_session_inside_a_test(self, run: Run) -> None:
         source = """
     import redzone

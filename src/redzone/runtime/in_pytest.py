@@ -99,7 +99,10 @@ class CheckedRun:
             from redzone.runtime.watching import close_session
 
             close_session(self.session)
-            self._count(self.session)
+            try:
+                self._count(self.session)
+            except Exception as error:
+                self.problem = f"its own report: {type(error).__name__}: {error}"
         if self.problem:
             self.tally.errors.append(self.problem)
         if hasattr(self.config, "workeroutput"):
@@ -120,7 +123,8 @@ class CheckedRun:
             from redzone.frontend.unwatched import unwatched
 
             with unwatched():
-                tally.reports = [report.to_json() for report in session.reports]
+                # Only the plainest of values travel between processes.
+                tally.reports = json.loads(json.dumps([r.to_json() for r in session.reports], default=str))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -208,11 +212,16 @@ class CheckedRun:
             reports, self._fresh = self._fresh, []
         if not reports:
             return ""
-        from redzone.runtime.telling import each_finding
+        try:
+            from redzone.runtime.telling import each_finding
 
-        found = list(each_finding(reports))
-        self.tally.findings += [(line, text, test) for line, text in found]
-        return "\n\n".join(text for _, text in each_finding(r for r in reports if r is not told))
+            self.tally.findings += [(line, text, test) for line, text in each_finding(reports)]
+            return "\n\n".join(text for _, text in each_finding(r for r in reports if r is not told))
+        except Exception as error:
+            # A finding that cannot be shown is one all the same.
+            said = f"findings in {', '.join(r.name for r in reports)} cannot be shown: {type(error).__name__}: {error}"
+            self.tally.findings.append((said, said, test))
+            return said
 
     # The end
 
