@@ -410,6 +410,15 @@ class TestOperations:
             jax.lax.dynamic_slice(x, (jnp.int32(30),), (2,))
         assert session.reports == () and session.programs > 3 and session.ok
 
+    def test_a_foreign_program_is_none_of_them(self) -> None:
+        def double(x: Any) -> Any:
+            return x * 2
+
+        exported = export.export(jax.jit(double))(jax.ShapeDtypeStruct((37,), "float32"))
+        with redzone.checking() as session:
+            exported.call(jnp.arange(37.0))
+        assert [a.primitive for r in session.reports for a in r.accesses] == ["call_exported"]
+
     def test_under_disable_jit_there_is_nothing_else(self) -> None:
         with redzone.checking("raise") as session, jax.disable_jit():
             _bad()(jnp.arange(9.0))

@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator, Sequence
 
 from redzone import api
-from redzone.access.xla import ACCESSES
 from redzone.engine import inventory_of
 from redzone.frontend import compat, intercept
 from redzone.frontend.intercept import Program
@@ -123,13 +122,8 @@ def _on_compile(program: Program) -> None:
     started = time.perf_counter()
     error: OutOfBounds | None = None
     try:
-        met = next(filter(None, (session.known(program) for session in sessions)), None)
-        if met is None:
-            met = checked(program, _report(program, sessions))
-        for session in sessions:
-            session.keep(met)
-        if stops and met.report is not None:
-            error = unsafe_program(met.report)
+        if not _is_plain(program):
+            error = _looked_into(program, sessions, stops)
     except Exception as failure:
         # Whatever is wrong in here, the user's program is not the one to suffer.
         for session in sessions:
@@ -142,15 +136,30 @@ def _on_compile(program: Program) -> None:
         raise error
 
 
+def _is_plain(program: Program) -> bool:
+    """Whether a small program needs no check: it has no access, or is one operation whose index is an argument."""
+    jaxpr, _ = compat.open_jaxpr(program.jaxpr)
+    if len(jaxpr.eqns) > _SMALL:
+        return False
+    sites = inventory_of(program.jaxpr).sites.values()
+    if program.is_operation and len(jaxpr.eqns) == 1:
+        return all(site.eqn is jaxpr.eqns[0] and not site.opaque for site in sites)
+    return not sites
+
+
+def _looked_into(program: Program, sessions: list[Session], stops: bool) -> OutOfBounds | None:
+    """Check a program, or remember it; the error where it is to be stopped."""
+    met = next(filter(None, (session.known(program) for session in sessions)), None)
+    if met is None:
+        met = checked(program, _report(program, sessions))
+    for session in sessions:
+        session.keep(met)
+    return unsafe_program(met.report) if stops and met.report is not None else None
+
+
 @unwatched()
 def _report(program: Program, sessions: list[Session]) -> Report | None:
     """The report of a program; None where it has no access, or is an operation in which nothing was found."""
-    jaxpr, _ = compat.open_jaxpr(program.jaxpr)
-    if len(jaxpr.eqns) <= _SMALL:
-        if program.is_operation and len(jaxpr.eqns) == 1 and jaxpr.eqns[0].primitive in ACCESSES:
-            return None
-        if not inventory_of(program.jaxpr).sites:
-            return None
     with compat.plain_surroundings():
         api.first_use()
         report = api.check_traced(program.traced())
