@@ -121,10 +121,12 @@ class CheckedRun:
             tally.checked_places = [list(place) for place in self.baseline.seen]
         if self.report_file:
             from redzone.frontend.unwatched import unwatched
+            from redzone.runtime.telling import full_name
 
             with unwatched():
+                reports = [dataclasses.replace(report, name=full_name(report)) for report in session.reports]
                 # Only the plainest of values travel between processes.
-                tally.reports = json.loads(json.dumps([r.to_json() for r in session.reports], default=str))
+                tally.reports = json.loads(json.dumps([report.to_json() for report in reports], default=str))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -274,17 +276,12 @@ class CheckedRun:
         )
 
     def _write_report(self) -> None:
-        from redzone import __version__
-        from redzone.report.json import SCHEMA
+        from redzone.report.json import run_as_json
+        from redzone.report.run import Failure, Run
 
-        data = {
-            "schema": SCHEMA,
-            "version": __version__,
-            "exit_code": int(bool(self.tally.findings)),
-            "reports": self.tally.reports,
-            "failures": [{"name": "redzone", "reason": error} for error in self.tally.errors],
-            "unused_suppressions": [],
-        }
+        failures = tuple(Failure("redzone", error) for error in self.tally.errors)
+        run = Run((), failures, (), exit_code=int(bool(self.tally.findings)))
+        data = {**run_as_json(run), "reports": self.tally.reports}
         Path(self.report_file).write_text(json.dumps(data, indent=2, ensure_ascii=False), "utf-8")
 
 

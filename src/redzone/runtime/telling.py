@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from redzone.frontend import compat
 from redzone.frontend.unwatched import unwatched
 from redzone.report.model import Access, Report, Verdict
 from redzone.report.paths import shown_path
@@ -42,6 +43,14 @@ def _lines(access: Access, names: list[str]) -> Iterator[str]:
     if names != [access.location.function]:
         more = f" and {len(names) - 3} more" if len(names) > 3 else ""
         yield f"  compiled in: {', '.join(names[:3])}{more}"
+
+
+def full_name(report: Report) -> str:
+    """Of the report of a compiled program: `train.py:step`, or JAX's name where the function is JAX's own."""
+    origin = compat.origin_of(report.jaxpr)
+    if not origin.file or compat.is_jaxs_own(origin.file):
+        return report.name
+    return f"{shown_path(origin.file)}:{origin.function}"
 
 
 def summary(session: Session) -> str:
