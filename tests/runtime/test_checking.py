@@ -321,6 +321,18 @@ class TestThreads:
             thread.join()
         assert found == {"a": ["bad"], "b": ["good"]}
 
+    def test_sessions_that_come_and_go_see_their_own(self) -> None:
+        def work(n: int) -> list[list[str]]:
+            seen = []
+            for k in range(6):
+                with redzone.checking(report=lambda s: None) as session:
+                    jax.jit(lambda x: x[jnp.arange(3)])(jnp.zeros(100 * n + k + 3))
+                seen.append(_names(session))
+            return seen
+
+        with ThreadPoolExecutor(6) as pool:
+            assert list(pool.map(work, range(6))) == [[["<lambda>"]] * 6] * 6
+
     def test_many_at_once(self) -> None:
         def work(n: int) -> None:
             def many(x: Any, i: Any) -> Any:

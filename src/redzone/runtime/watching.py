@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextvars
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from redzone import api
 from redzone.engine import inventory_of
@@ -22,7 +22,8 @@ from redzone.runtime.errors import OutOfBounds, unsafe_program
 from redzone.runtime.mode import Mode
 from redzone.runtime.session import Session, checked
 
-_lock = threading.Lock()
+#: Held while sessions open and close; a compile never asks for it.
+_lock = threading.RLock()
 _open: tuple[Session, ...] = ()
 _current: contextvars.ContextVar[Session | None] = contextvars.ContextVar("redzone_session", default=None)
 
@@ -43,11 +44,8 @@ def open_session(session: Session) -> None:
         first = watches and not any(s.watches for s in _open)
         _open = (*_open, session)
         session.is_open = True
-    if first:
-        try:
-            intercept.watch(_on_compile)
-        except Exception as error:
-            session.failed("this JAX", error)
+        if first:
+            _reported(session, lambda: intercept.watch(_on_compile))
 
 
 def close_session(session: Session) -> None:
@@ -58,16 +56,20 @@ def close_session(session: Session) -> None:
     with _lock:
         if not session.is_open:
             return
+        if session.watches and not session.programs and not session.errors:
+            _reported(session, intercept.confirm)
         session.is_open = False
         _open = tuple(s for s in _open if s is not session)
-        last = session.watches and not any(s.watches for s in _open)
-    if session.watches and not session.programs and not session.errors:
-        try:
-            intercept.confirm()
-        except Exception as error:
-            session.failed("this JAX", error)
-    if last:
-        intercept.unwatch(_on_compile)
+        if session.watches and not any(s.watches for s in _open):
+            intercept.unwatch(_on_compile)
+
+
+def _reported(session: Session, step: Callable[[], None]) -> None:
+    """Do something that fails in a JAX which is not known; that is the session's to tell."""
+    try:
+        step()
+    except Exception as error:
+        session.failed("this JAX", error)
 
 
 def exchange(innermost: Session | None) -> Session | None:
