@@ -144,7 +144,8 @@ class Outcome:
     baseline: Baseline | None = None
     explaining: Explaining = field(default_factory=Explaining)
 
-    def report(self, report: Report) -> None:
+    def report(self, report: Report, shown: bool = True) -> None:
+        """Take in a report; one that is not shown is counted, and is in the files."""
         for access in report.accesses:
             if access.rule and not self.config.reports(access.rule):
                 access.suppressed = True
@@ -152,7 +153,7 @@ class Outcome:
         if self.baseline is not None:
             self.baseline.silence(report)
         self.reports.append(report)
-        if self.output:
+        if self.output or not shown:
             return
         if self.config.format == "text":
             # Comments that silence nothing are told once, when every function had its chance to use them.
