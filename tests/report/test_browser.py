@@ -217,6 +217,11 @@ def test_keyboard(page: Any) -> None:
     tab.press("]")
     assert tab.run("document.querySelector('.tabs [aria-selected=true]').dataset.tab") == "conditions"
     tab.press("[")
+    tab.run("document.querySelector('.tabs [aria-selected=true]').focus()")
+    tab.press("ArrowRight")
+    assert tab.run("document.activeElement.dataset.tab") == "conditions"
+    tab.press("ArrowLeft")
+    tab.run("document.activeElement.blur()")
     tab.press("?")
     assert tab.run("document.getElementById('help').open")
     tab.press("Escape")
