@@ -7,6 +7,7 @@ condition in one function refines a value in another. Loops and branches keep pr
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from redzone.access.site import Site
@@ -58,6 +59,7 @@ class Program:
     """Steps in execution order over a flat list of slots."""
 
     __slots__ = (
+        "_callers",
         "_deps",
         "_masks",
         "_supporting",
@@ -105,6 +107,7 @@ class Program:
         self.lanes = False
         """Whether this is run for lanes of a batched while that are done too, to which no promise applies."""
         self._masks: list[int] | None = None
+        self._callers: dict[int, list[Any]] | None = None
         self._deps: list[int] | None = None
         self._supporting: list[Step] | None = None
 
@@ -136,6 +139,12 @@ class Program:
                     wanted.update(step.reads())
             self._supporting = found[::-1]
         return self._supporting
+
+    def callers(self, index: Callable[[Any], dict[int, list[Any]]]) -> dict[int, list[Any]]:
+        """Which of its jaxpr's equations hold an inner one, by its identity; `index` works it out, once."""
+        if self._callers is None:
+            self._callers = index(self.jaxpr)
+        return self._callers
 
     def behind(self) -> list[int]:
         """By slot, which values it is made from by plain steps, itself included: a set of bits.
