@@ -17,6 +17,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -50,14 +51,15 @@ class Worker:
         if case.clears:
             shutil.rmtree(work / case.clears, ignore_errors=True)
         (work / "fusions").mkdir(parents=True, exist_ok=True)
-        self.process = subprocess.Popen(
-            command, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
+        # A pipe that nobody reads would stop a process that has much to say.
+        self.said = tempfile.TemporaryFile()  # noqa: SIM115
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(command, env=env, stdin=pipe, stdout=pipe, stderr=self.said, text=True)
 
     def results(self, patience: float) -> Iterator[dict[str, Any]]:
         """Let it compile; what it prints, and one error if it ends too early or takes too long."""
         process, late = self.process, threading.Event()
-        assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+        assert process.stdin is not None and process.stdout is not None
 
         def give_up() -> None:
             late.set()
@@ -65,16 +67,19 @@ class Worker:
 
         timer = threading.Timer(patience, give_up)
         timer.start()
-        # A worker that died before it was asked says why on stderr.
-        with contextlib.suppress(BrokenPipeError):
-            process.stdin.write("go\n")
-            process.stdin.close()
-        lines = [json.loads(line) for line in process.stdout if line.startswith("{")]
-        process.wait()
-        timer.cancel()
-        yield from lines
-        if late.is_set() or process.returncode:
-            yield {"model": "*", "error": "took too long" if late.is_set() else _reason(process.stderr.read())}
+        with self.said, process.stdout:
+            # A worker that died before it was asked says why on stderr.
+            with contextlib.suppress(BrokenPipeError):
+                process.stdin.write("go\n")
+                process.stdin.close()
+            lines = [json.loads(line) for line in process.stdout if line.startswith("{")]
+            process.wait()
+            timer.cancel()
+            yield from lines
+            if late.is_set() or process.returncode:
+                self.said.seek(0)
+                why = "took too long" if late.is_set() else _reason(self.said.read().decode(errors="replace"))
+                yield {"model": "*", "error": why}
 
     def stop(self) -> None:
         self.process.kill()

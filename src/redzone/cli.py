@@ -153,7 +153,9 @@ class Outcome:
         if self.baseline is not None:
             self.baseline.silence(report)
         self.reports.append(report)
+        self.explaining.heard(report)
         if self.output or not shown:
+            self.explaining.tell(err=True)
             return
         if self.config.format == "text":
             # Comments that silence nothing are told once, when every function had its chance to use them.
@@ -164,7 +166,8 @@ class Outcome:
             text = report_as_concise(report)
             if text:
                 click.echo(text)
-        self.explaining.heard(report, self.config.format)
+        if self.config.format != "json":
+            self.explaining.tell(err=self.config.format != "text")
 
     def failure(self, failed: Failed) -> None:
         self.failures.append(failed)
@@ -213,14 +216,9 @@ class Outcome:
         from redzone.report.run import Failure, Run
 
         failures = tuple(Failure(failed.name, failed.reason) for failed in self.failures)
-        explained = tuple(self.explaining.as_json().get("explanations", ()))
+        told = self.explaining.as_json()
         return Run(
-            tuple(self.reports),
-            failures,
-            self.unused(),
-            self.exit_code(),
-            witnesses=self.witnesses,
-            explanations=explained,
+            tuple(self.reports), failures, self.unused(), self.exit_code(), witnesses=self.witnesses, explanations=told
         )
 
     def exit_code(self) -> int:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
 from typing import Any
 
+import jax
 import pytest
 
 from redzone.explain.advice import advised
@@ -95,3 +100,28 @@ def test_what_the_measurements_say() -> None:
     assert ["autotune_level=0" in one.setting for one in found.too_slow] == [True]
     not_worth = " ".join(one.setting for one in found.not_worth)
     assert "xla_gpu_redzone_padding_bytes=0" in not_worth and "xla_gpu_autotune_level=1" in not_worth
+
+
+def _accepted(flags: list[str]) -> bool:
+    """Whether the JAX installed here starts with these flags; it stops at one it does not know."""
+    program = "import jax; jax.jit(lambda x: x + 1)(1).block_until_ready()"
+    env = {**os.environ, "XLA_FLAGS": " ".join(flags), "JAX_PLATFORMS": "cpu"}
+    return subprocess.run([sys.executable, "-c", program], env=env, capture_output=True).returncode == 0
+
+
+def _flags_for(version: str) -> list[str]:
+    minor = ".".join(version.split(".")[:2])
+    spelled = " ".join(setting.spelled for setting in SETTINGS if minor in setting.versions)
+    return [flag.replace("DIR", "/nowhere").replace("FILE", "") for flag in re.findall(r"--xla_\w+=\w+", spelled)]
+
+
+def test_every_flag_that_is_advised_exists_in_this_jax() -> None:
+    flags = _flags_for(jax.__version__)
+    assert len(flags) >= 12
+    assert _accepted(flags), flags
+
+
+def test_a_flag_that_is_not_advised_for_a_version_is_not_in_it() -> None:
+    assert not _accepted(["--xla_gpu_no_such_flag=1"])
+    if jax.__version__.startswith("0.10."):
+        assert not _accepted(["--xla_gpu_blas_max_algorithms=8"])

@@ -117,7 +117,9 @@ def test_what_isl_was_asked() -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("z3") is None, reason="z3 is an extra")
-def test_what_z3_was_asked() -> None:
+def test_what_z3_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    # However busy the machine is, z3 is to answer.
+    monkeypatch.setattr("redzone.prove.solver.LATEST", 60_000)
     one = explained(programs.bits, programs.BITS)
     (cost,) = one.accesses
     assert any("2 questions to z3" in why for why in cost.why)
@@ -135,7 +137,16 @@ def test_what_trying_a_condition_took() -> None:
     assert {str(cost.access.verdict) for cost in one.accesses} == {"safe", "requires"}
     for cost in one.accesses:
         assert any("forward run" in why for why in cost.why) == (str(cost.access.verdict) == "requires")
-        assert any("replay" in why and "together with 1 other" in why for why in cost.why) == bool(cost.access.requires)
+        if cost.access.requires:
+            assert any("together with 1 other" in why for why in cost.why)
+
+
+def test_what_a_replay_took() -> None:
+    one = explained(lambda x, i: x[i], (redzone.Spec((8,), "float32"), redzone.Spec((), "int32", min=0, max=8)))
+    (cost,) = one.accesses
+    assert cost.access.verdict == "unsafe"
+    assert any("on concrete inputs" in why for why in cost.why)
+    assert cost.stages["witness"] > 0
 
 
 def test_a_missing_z3_is_advised(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -207,7 +218,8 @@ class TestAgainstJax:
         one = explained(programs.triangle, programs.TRIANGLE, compare=True)
         assert one.jax is not None and one.jax.is_whole, one.jax
         assert one.jax.compile is not None and one.jax.compile > 0.001
-        share = 100 * one.check_seconds / one.jax.seconds
+        spent = one.check_seconds if one.check_seconds <= 1.5 * one.again_seconds else one.again_seconds
+        share = 100 * spent / one.jax.seconds
         assert one.sentence.endswith("of the time JAX itself needed.")
         assert f"{share:.1f} %" in one.sentence or f"{share:.2g} %" in one.sentence
         assert "JAX: tracing" in str(one) and "compiling" in str(one)
@@ -254,8 +266,14 @@ class TestAgainstJax:
     def test_the_sentence(self, decode: Explanation, jax_time: JaxTime | None, says: str) -> None:
         import dataclasses
 
-        one = dataclasses.replace(decode, jax=jax_time, check_seconds=0.01)
+        one = dataclasses.replace(decode, jax=jax_time, check_seconds=0.01, again_seconds=0.009)
         assert says in sentence(one)
+
+    def test_first_uses_are_not_compared(self, decode: Explanation) -> None:
+        import dataclasses
+
+        one = dataclasses.replace(decode, jax=JaxTime(0.5, 0.25, 0.25), check_seconds=0.5, again_seconds=0.01)
+        assert "took 500.0 ms, and 10.0 ms when run again: 1.0 % of the time JAX itself needed." in sentence(one)
 
 
 class TestTrace:

@@ -66,6 +66,14 @@ def test_the_compilation_around_it(mlp: XlaCost) -> None:
     assert 0 < one.buffers_seconds < 0.02
 
 
+def test_what_was_checked_longest(mlp: XlaCost) -> None:
+    assert sum(tally.seconds for tally in mlp.checked.values()) == pytest.approx(mlp.work.held_seconds)
+    names = list(mlp.checked)
+    assert "gemm_fusion_dot.4" in names and "loop_select_fusion" in names
+    assert [t.seconds for t in mlp.checked.values()] == sorted((t.seconds for t in mlp.checked.values()), reverse=True)
+    assert f"Longest checked: {names[0]}" in cost_as_text(mlp)
+
+
 def test_the_same_from_the_viewers_format(mlp: XlaCost) -> None:
     other = cost_of(read(MLP / "host.trace.json.gz"))
     assert other.work.checks.launches == mlp.work.checks.launches
@@ -232,3 +240,15 @@ def test_json_says_what_the_text_does(mlp: XlaCost) -> None:
 def test_costs_at_a_folder() -> None:
     (cost,), older = costs_at(MLP)
     assert (cost.file.name, older) == ("host.xplane.pb", 0)
+
+
+def test_streams_of_two_devices_are_told_apart(tmp_path: Path) -> None:
+    second = [{**event, "pid": 3, "ts": event["ts"] + 3} for event in checked(NEW, 100)]
+    named: list[dict[str, Any]] = [
+        {"ph": "M", "pid": 3, "name": "process_name", "args": {"name": "/device:GPU:1"}},
+        {"ph": "M", "pid": 3, "tid": 7, "name": "thread_name", "args": {"name": "Stream #7(Compute)"}},
+    ]
+    cost = cost_of(read(written(tmp_path, *named, *checked(NEW, 100), *second)))
+    assert cost.devices == ("/device:GPU:0", "/device:GPU:1")
+    assert cost.work.by_kind[Kind.READBACK].launches == 2
+    assert cost.work.by_kind[Kind.READBACK].seconds == pytest.approx(2 * 9e-6)

@@ -21,19 +21,21 @@ class Explaining:
     trace: Path | None = None
     answers: list[Any] = dataclasses.field(default_factory=list)
 
-    def heard(self, report: Report, output: str) -> None:
-        """Explain one report; told at once where that does not disturb the format asked for."""
-        if not self.explain and self.trace is None:
-            return
-        answer = report.explain(compare=self.explain)
-        answer.name = report.name
-        self.answers.append(answer)
-        if self.explain and output != "json":
-            click.echo(f"{answer}\n", err=output != "text")
+    def heard(self, report: Report) -> None:
+        """Explain one report, if that was asked for."""
+        if self.explain or self.trace is not None:
+            answer = report.explain(compare=self.explain)
+            answer.name = report.name
+            self.answers.append(answer)
 
-    def as_json(self) -> dict[str, Any]:
+    def tell(self, err: bool) -> None:
+        """Print the last answer; to stderr where the other output is for programs."""
+        if self.explain and self.answers:
+            click.echo(f"{self.answers[-1]}\n", err=err)
+
+    def as_json(self) -> tuple[dict[str, Any], ...]:
         """What belongs into the JSON of the whole command."""
-        return {"explanations": [answer.to_json() for answer in self.answers]} if self.explain else {}
+        return tuple(answer.to_json() for answer in self.answers) if self.explain else ()
 
     def finish(self) -> None:
         """Write the trace of all checks."""

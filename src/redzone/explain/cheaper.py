@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from redzone.explain.words import counted
-from redzone.report.model import Access, Report, Verdict
+from redzone.report.model import Access, Location, Report, Verdict
 from redzone.report.paths import shown_path
 
 if TYPE_CHECKING:
@@ -80,18 +80,22 @@ def _loops(explained: Explanation) -> Iterator[Cheaper]:
 
 
 def _unrolled(explained: Explanation) -> Iterator[Cheaper]:
-    repeated = [(place, count) for place, count in explained.places.repeated() if count >= COPIES]
-    for row in explained.lines:
-        if row.location is None:
-            continue
-        for place, count in repeated:
-            if (place.file, place.line) == (row.location.file, row.location.line):
-                yield Cheaper(
-                    f"{shown_path(place.file)}:{place.line} stands in the program {count} times, as a Python loop "
-                    "leaves it: lax.scan or lax.fori_loop would make it one body, for redzone and for JAX.",
-                    row.seconds * (count - 1) / count,
-                )
-                break
+    """Lines that a Python loop repeats: their own time, and their part of what is done once for every equation."""
+    own = {(r.location.file, r.location.line): r.seconds for r in explained.lines if r.location is not None}
+    everywhere = sum(row.seconds for row in explained.stages if row.name in ("walk", "slice"))
+    groups: dict[Any, list[tuple[Location, float]]] = {}
+    for place, count, part in explained.places.repeated():
+        if count >= COPIES:
+            spent = own.get((place.file, place.line), 0.0) + part * everywhere
+            groups.setdefault((place.file, place.function, count), []).append((place, spent))
+    for (file, _, count), found in groups.items():
+        lines = sorted({place.line for place, _ in found})
+        span = f"{shown_path(file)}:{lines[0]}" + (f"–{lines[-1]}" if len(lines) > 1 else "")
+        yield Cheaper(
+            f"{span} stands in the program {count} times, as a Python loop leaves it: lax.scan or lax.fori_loop would "
+            "make it one body, for redzone and for JAX.",
+            sum(spent for _, spent in found) * (count - 1) / count,
+        )
 
 
 def _z3(explained: Explanation) -> Iterator[Cheaper]:

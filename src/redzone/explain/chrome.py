@@ -45,7 +45,7 @@ def _read_event(
         if thread.startswith("Stream"):
             capture.saw(start, start + seconds)
             stats = {key: str(value) for key, value in (event.get("args") or {}).items()}
-            capture.launches.append(launch(name, start, seconds, thread, stats))
+            capture.launches.append(launch(name, start, seconds, f"{process} {thread}", stats))
     else:
         capture.saw(start, start + seconds)
         if says_something(name):

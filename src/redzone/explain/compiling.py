@@ -50,6 +50,8 @@ def jax_time(traced: Traced, limit: float) -> JaxTime:
         return JaxTime(traced.seconds, why_not="its sizes are symbolic, and JAX compiles it once for each size")
     try:
         shapes = [jax.ShapeDtypeStruct(aval.shape, aval.dtype) for aval in avals]
+        # What JAX loads for the first lowering of a process is not this program's.
+        jax.jit(lambda x: x + 1).lower(jax.ShapeDtypeStruct((), "float32"))
         staged = jax.jit(jaxpr_as_fun(traced.jaxpr)).trace(*shapes)
         started = time.perf_counter()
         lowered = staged.lower()
@@ -69,9 +71,9 @@ def _compiled(module: bytes, limit: float) -> tuple[float | None, str]:
     # A second process must not take the memory of a device that this one holds.
     env = {**os.environ, "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     env["PYTHONPATH"] = os.pathsep.join(path for path in sys.path if path)
-    # Whichever platform this process uses, as the program was lowered for it.
-    env["JAX_PLATFORMS"] = env.get("JAX_PLATFORMS") or jax.default_backend().replace("gpu", "cuda,cpu")
-    # Started in the parent's folder, its modules are found whatever a user's folder holds.
+    if jax.default_backend() == "cpu":
+        # The program was lowered for the CPU, whatever else a new process would find.
+        env["JAX_PLATFORMS"] = "cpu"
     command = [sys.executable, "-c", "from redzone.explain.compiling import main; main()", str(limit)]
     try:
         done = subprocess.run(command, input=module, env=env, capture_output=True, timeout=limit + STARTING)

@@ -60,8 +60,8 @@ class Places:
         where = f" at {shown_path(place.file).rpartition('/')[2]}:{place.line}" if place.file else ""
         return f"the {eqn.primitive.name}{where}"
 
-    def repeated(self) -> list[tuple[Location, int]]:
-        """Lines that left their equations several times, and how often most of them at least: unrolled lines."""
+    def repeated(self) -> list[tuple[Location, int, float]]:
+        """Lines that left their equations several times: how often most of them at least, their part of the program."""
         count: Counter[Any] = Counter()
         where: dict[Any, Location] = {}
         for eqn in self.eqns:
@@ -76,4 +76,5 @@ class Places:
         # What stands there once or twice may be about the whole line.
         usual = {line: sorted(found)[(len(found) - 1) // 2] for line, found in numbers.items()}
         places = {key[:2]: place for key, place in where.items()}
-        return [(places[line], number) for line, number in usual.items() if number > 1]
+        part = {line: sum(found) / len(self.eqns) for line, found in numbers.items()}
+        return [(places[line], number, part[line]) for line, number in usual.items() if number > 1]

@@ -185,11 +185,12 @@ class Recording:
                     piece.seconds = min(piece.seconds, again.seconds)
 
     def loop_seconds(self) -> dict[int, float]:
-        """By identity of a loop's equation: the time of everything inside it."""
+        """By identity of a loop's equation: the time of everything inside it, without what the recording took."""
         found: dict[int, float] = {}
+        own = self.seconds / (self.ended - self.began) if self.ended > self.began else 1.0
         for event in self.events:
             if event.eqn is not None and id(event.eqn) in self.loops:
-                found[id(event.eqn)] = found.get(id(event.eqn), 0.0) + event.end - event.start
+                found[id(event.eqn)] = found.get(id(event.eqn), 0.0) + own * (event.end - event.start)
         return found
 
     def body(self, program: Program) -> None:

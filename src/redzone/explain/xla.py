@@ -113,6 +113,9 @@ class XlaCost:
     """Whether the host's side was recorded."""
     has_gemms: bool = False
     """Whether matrix products or convolutions ran on the device."""
+    checked: dict[str, Tally] = dataclasses.field(default_factory=dict)
+    """By what was tuned, a matrix product, convolution or fusion: how often its candidates were checked, and for how
+    long that held the GPU; the longest first."""
 
     @property
     def found(self) -> bool:
@@ -165,6 +168,7 @@ def cost_of(capture: Capture) -> XlaCost:
         compiled=compiled,
         host_seen=bool(capture.spans),
         has_gemms=any(_is_gemm(launch.name) for launch in capture.launches),
+        checked=dict(sorted(tell.checked.items(), key=lambda item: -item[1].seconds)),
     )
 
 
@@ -202,6 +206,10 @@ class _Readbacks:
         self.counter: dict[str, float] = {}
         self.open: dict[str, tuple[float, float]] = {}
         self.closed: list[tuple[float, float]] = []
+        self.running: dict[str, str] = {}
+        """By stream: the module whose candidate ran last."""
+        self.checked: dict[str, Tally] = {}
+        """By that module: the groups of checks after its candidates."""
 
     def kind(self, launch: Launch) -> tuple[Kind, float]:
         """What a launch is for, and how much time it took that nothing before it on its stream had taken."""
@@ -222,13 +230,22 @@ class _Readbacks:
             start = self.counter.get(stream, launch.start) if stream not in self.open else self.open[stream][0]
             self.open[stream] = (start, launch.end)
         elif stream in self.open:
-            self.closed.append(self.open.pop(stream))
+            self._closed(stream)
+        if launch.module:
+            self.running[stream] = launch.module
         self.before[stream] = (kind, launch.end)
         return kind, seconds
 
+    def _closed(self, stream: str) -> None:
+        start, end = self.open.pop(stream)
+        self.closed.append((start, end))
+        self.checked.setdefault(self.running.get(stream, ""), Tally()).add(end - start)
+
     def groups(self) -> list[tuple[float, float]]:
         """The stretches of time in which only checks, their counters and their readbacks ran."""
-        return merged([*self.closed, *self.open.values()])
+        for stream in list(self.open):
+            self._closed(stream)
+        return merged(self.closed)
 
 
 def _compilations(spans: Iterable[Span]) -> Iterator[Compiled]:

@@ -24,6 +24,8 @@ _MEANS = {
 }
 #: How many modules are told one by one.
 MODULES = 12
+#: How many matrix products, convolutions and fusions are named.
+FUSIONS = 4
 
 
 def cost_as_text(cost: XlaCost, older: int = 0) -> str:
@@ -123,6 +125,11 @@ def _by_module(cost: XlaCost) -> Iterator[str]:
     if len(largest) > MODULES:
         rest = largest[MODULES:]
         yield f"… and {counted(len(rest), 'more module')}, {seconds_as_text(sum(c.seconds for c in rest))} together"
+    largest_checked = [(name, tally) for name, tally in cost.checked.items() if name][:FUSIONS]
+    if largest_checked:
+        named = (f"{name} {seconds_as_text(t.seconds)} ({counted(t.launches, 'time')})" for name, t in largest_checked)
+        yield ""
+        yield from folded(f"Longest checked: {', '.join(named)}.")
     buffers = sum(c.buffers_seconds for c in cost.compiled)
     if buffers:
         yield ""
@@ -200,6 +207,7 @@ def cost_as_json(cost: XlaCost) -> dict[str, Any]:
             }
             for c in cost.compiled
         ],
+        "checked": {name: dataclasses.asdict(tally) for name, tally in cost.checked.items()},
         "measured_on": found.measured_on,
         "advice": [dataclasses.asdict(one) for one in found.worth],
         "too_slow": [dataclasses.asdict(one) for one in found.too_slow],

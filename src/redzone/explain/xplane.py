@@ -50,7 +50,7 @@ def _read_plane(capture: Capture, plane: Any) -> None:
         capture.card.bandwidth = capture.card.bandwidth or float(stats.get("memory_bandwidth") or 0)
         for line in plane.lines:
             if line.name.startswith("Stream"):
-                _read_stream(capture, line)
+                _read_stream(capture, line, f"{name} {line.name}")
     elif name == "/host:metadata":
         stats = {key: value for key, value in plane.stats if key}
         capture.jax_version = str(stats.get("jax_version", ""))
@@ -59,12 +59,12 @@ def _read_plane(capture: Capture, plane: Any) -> None:
             _read_thread(capture, line, f"{line.name}#{number}")
 
 
-def _read_stream(capture: Capture, line: Any) -> None:
+def _read_stream(capture: Capture, line: Any, stream: str) -> None:
     for event in line.events:
         start, seconds = event.start_ns * 1e-9, event.duration_ns * 1e-9
         capture.saw(start, start + seconds)
         stats = {key: str(value) for key, value in event.stats if key in _DETAILS}
-        capture.launches.append(launch(event.name, start, seconds, line.name, stats))
+        capture.launches.append(launch(event.name, start, seconds, stream, stats))
 
 
 def _read_thread(capture: Capture, line: Any, thread: str) -> None:
