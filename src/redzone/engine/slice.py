@@ -24,6 +24,7 @@ from redzone.engine.implementation import expansion, implementation
 from redzone.engine.literals import FOLDED, fold, known_index
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Assumption, LoopShape, Program, Step
 from redzone.engine.search import Share, factors, search_of
+from redzone.engine.sharing import share
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
@@ -304,7 +305,8 @@ class _Build:
         for v in jaxpr.constvars:
             if v in slots and v not in frame.consts:
                 program.template[slots[v]] = top(getattr(v.aval, "dtype", None))
-        for step in self.steps:
+        share(program, set(self.tops.values()))
+        for step in program.steps:
             for out in step.outs:
                 if out >= 0:
                     program.defs[out] = step
