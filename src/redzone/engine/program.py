@@ -75,6 +75,7 @@ class Program:
         "steps",
         "template",
         "thresholds",
+        "unknown",
         "watched",
     )
 
@@ -91,6 +92,8 @@ class Program:
         self.errors: frozenset[int] = frozenset()
         """Results that a run never has, because the branch ends in an error before."""
         self.thresholds: tuple[int, ...] = ()
+        self.unknown: frozenset[int] = frozenset()
+        """Slots that stand for all values of a type that nobody asked about: two uses of one need not be one value."""
         self.memo: dict[Any, Any] = {}
         self.last: list[Any] | None = None
         """The environment of the latest run: the next one computes again only what its inputs change."""

@@ -185,6 +185,9 @@ class Refiner:
             raise Infeasible
         if new is old or _same(new, old):
             return
+        if slot in self.program.unknown:
+            # It stands for every value of its type that nobody asked about: of which is this said?
+            return
         self.known[slot, level] = new
         step = self.defs.get(slot)
         if step is None or step.kind != SIMPLE or self.budget <= 0:

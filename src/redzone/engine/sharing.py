@@ -19,14 +19,14 @@ _P = primitives()
 _SELECT, _BROADCAST = (RULES[_P[n]] for n in ("select_n_p", "broadcast_in_dim_p"))
 #: Primitives whose parameters only say what their result's type says too.
 _TYPED = (_P["select_n_p"], _P["convert_element_type_p"])
+#: By its stopped gradient vmap's copy of a branch's operand is told from the operand (see `assumptions`).
+_STOP = _P.get("stop_gradient_p")
 _IDIOMS = (FLOOR_DIVIDE, REMAINDER)
 
 
-def share(program: Program, unknown: set[int]) -> None:
-    """Leave out the steps that compute what another one before them does.
-
-    `unknown` are slots that stand for several values of which nothing is known: steps on those differ.
-    """
+def share(program: Program) -> None:
+    """Leave out the steps that compute what another one before them does."""
+    unknown = program.unknown
     seen: dict[Any, int] = {}
     renamed: dict[int, int] = {}
     kept: list[Step] = []
@@ -35,6 +35,9 @@ def share(program: Program, unknown: set[int]) -> None:
             _rename(step, renamed)
         rule = step.rule
         if step.kind == SIMPLE and len(step.outs) == 1 and rule is not None and unknown.isdisjoint(step.ins):
+            if rule is SAME and program.template[step.ins[0]] is None and step.eqn.primitive is not _STOP:
+                renamed[step.outs[0]] = step.ins[0]
+                continue
             key = _key(step, rule)
             if key is not None:
                 known = seen.setdefault(key, step.outs[0])

@@ -177,7 +177,7 @@ def restricted(program: Program, sites: set[int]) -> Program:
     part = Program(program.jaxpr)
     part.steps = kept[::-1]
     part._masks, part._deps = program.behind(), program.depends()
-    part.assumptions, part.lanes = program.assumptions, program.lanes
+    part.assumptions, part.lanes, part.unknown = program.assumptions, program.lanes, program.unknown
     part.last = program.last
     part.template, part.inputs, part.outs, part.defs = (
         program.template,
