@@ -10,12 +10,16 @@ import dataclasses
 from typing import Any, NamedTuple
 
 from redzone.access.site import Site
-from redzone.domains import Fact
+from redzone.domains import Fact, dtype_info
+from redzone.frontend.compat import primitives
 from redzone.rules import Rule
 
 SIMPLE, OBSERVE, COND, SCAN, WHILE, CALL = range(6)
 #: How many bits tell the values behind one apart.
 SIGNATURE = 4096
+
+
+_COMPARISONS = frozenset(primitives()[f"{n}_p"] for n in ("lt", "le", "gt", "ge", "eq", "ne"))
 
 
 class Step:
@@ -58,6 +62,7 @@ class Program:
     """Steps in execution order over a flat list of slots."""
 
     __slots__ = (
+        "_compared",
         "_deps",
         "_masks",
         "_supporting",
@@ -107,6 +112,7 @@ class Program:
         """Promises that hold in every run of this program that counts."""
         self.lanes = False
         """Whether this is run for lanes of a batched while that are done too, to which no promise applies."""
+        self._compared: dict[tuple[int, ...], list[tuple[str, int]]] | None = None
         self._masks: list[int] | None = None
         self._deps: list[int] | None = None
         self._supporting: list[Step] | None = None
@@ -139,6 +145,19 @@ class Program:
                     wanted.update(step.reads())
             self._supporting = found[::-1]
         return self._supporting
+
+    def compared(self) -> dict[tuple[int, ...], list[tuple[str, int]]]:
+        """By two integers that are compared more than once: the relation and the result of each comparison."""
+        known = self._compared
+        if known is None:
+            known = {}
+            for step in self.steps:
+                if step.kind != SIMPLE or step.eqn.primitive not in _COMPARISONS:
+                    continue
+                if dtype_info(step.eqn.invars[0].aval.dtype).kind in "iu":
+                    known.setdefault(step.ins, []).append((step.eqn.primitive.name, step.outs[0]))
+            self._compared = known = {ins: found for ins, found in known.items() if len(found) > 1}
+        return known
 
     def behind(self) -> list[int]:
         """By slot, which values it is made from by plain steps, itself included: a set of bits.

@@ -176,7 +176,7 @@ def restricted(program: Program, sites: set[int]) -> Program:
             wanted.update(step.reads())
     part = Program(program.jaxpr)
     part.steps = kept[::-1]
-    part._masks, part._deps = program.behind(), program.depends()
+    part._masks, part._deps, part._compared = program.behind(), program.depends(), program.compared()
     part.assumptions, part.lanes, part.unknown = program.assumptions, program.lanes, program.unknown
     part.last = program.last
     part.template, part.inputs, part.outs, part.defs = (
