@@ -45,6 +45,8 @@ $(VENV)-bench/installed: pyproject.toml bench/requirements.txt
 bench: $(VENV)-bench/installed
 	$(VENV)-bench/bin/python bench/run.py
 	$(VENV)-bench/bin/python docs/insert_bench.py
+	$(VENV)-bench/bin/python -m bench.guarded.measure --out bench/results/guarded-cpu.json
+	$(VENV)-bench/bin/python docs/insert_guarded.py
 
 # Writes docs/rules.md from the table of codes, and what the examples in the documentation print.
 docs: $(VENV)/installed-dev

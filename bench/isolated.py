@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import pathlib
 import selectors
@@ -32,17 +33,24 @@ class Worker:
                 return {"error": f"over {limit:.0f} s"}
         line = process.stdout.readline()
         if not line:
-            code = process.wait()
-            self._process = None
-            return {"error": f"the process died (exit status {code})"}
+            return {"error": f"the process died (exit status {self._close()})"}
         reply: dict[str, Any] = json.loads(line)
         return reply
 
     def stop(self) -> None:
         if self._process is not None:
             self._process.kill()
-            self._process.wait()
-            self._process = None
+            self._close()
+
+    def _close(self) -> int:
+        """Let go of a process that has ended, its pipes included; returns its exit status."""
+        assert self._process is not None
+        process, self._process = self._process, None
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with contextlib.suppress(BrokenPipeError):
+                    pipe.close()
+        return process.wait()
 
     def _running(self) -> subprocess.Popen[bytes]:
         if self._process is None or self._process.poll() is not None:

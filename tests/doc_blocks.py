@@ -37,7 +37,11 @@ def blocks_in(page: str) -> list[Block]:
 
 
 def steady(text: str) -> str:
-    """Output without its durations, which differ at every run, and the line breaks they move."""
+    """Output without its durations, which differ at every run, and the line breaks they move.
+
+    How many programs a run compiles depends on what this process has compiled before.
+    """
+    text = re.sub(r"^redzone: \d+ programs? compiled.* took .*\n?", "", text + "\n", flags=re.MULTILINE)
     return re.sub(r"^time: .*?(?=\n\n|\Z)", "time: …", text.strip(), flags=re.MULTILINE | re.DOTALL)
 
 

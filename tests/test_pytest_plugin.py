@@ -342,6 +342,14 @@ class TestOtherOutcomes:
         result.assert_outcomes(passed=2)
         _says(result, r"redzone failed on bad: ZeroDivisionError: division by zero \(it was compiled unchecked\)")
 
+    def test_findings_that_cannot_be_shown_still_fail(self, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+        from redzone.runtime import telling
+
+        monkeypatch.setattr(telling, "each_finding", lambda reports: 1 / 0)
+        result = run(LOST, "--redzone", "--redzone-report", "r.json")
+        result.assert_outcomes(passed=1, failed=1)
+        _says(result, "findings in lost cannot be shown: ZeroDivisionError")
+
     def test_a_session_inside_a_test(self, run: Run) -> None:
         source = """
     import redzone
@@ -368,7 +376,9 @@ class TestBaseline:
         first = run(BAD, "--redzone=report", "--redzone-report", "report.json")
         first.assert_outcomes(passed=2)
         data = json.loads((pytester.path / "report.json").read_text())
-        assert sorted(r["name"] for r in data["reports"]) == ["bad", "good", "needs"]
+        assert sorted(r["name"] for r in data["reports"]) == [f"test_it.py:{name}" for name in ("bad", "good", "needs")]
+        shown = CliRunner().invoke(main, ["report", "report.json", "--format", "concise"])
+        assert "test_it.py:6: RZ101 unsafe" in shown.output
         made = CliRunner().invoke(main, ["baseline", "--from", "report.json"])
         assert made.exit_code == 0, made.output
         known = ("--redzone", "--redzone-baseline", ".redzone-baseline.json")
@@ -403,4 +413,4 @@ def test_xdist(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> No
     _says(result, r"unsafe\[RZ101\]: reads index 9")
     _says(result, r"test_it.py:6: RZ101 unsafe .*\[test_it.py::test_bad\]", "2 findings in 2 tests")
     data: dict[str, Any] = json.loads((pytester.path / "r.json").read_text())
-    assert {r["name"] for r in data["reports"]} == {"good", "bad", "lost", "needs"}
+    assert {r["name"].partition(":")[2] for r in data["reports"]} == {"good", "bad", "lost", "needs"}

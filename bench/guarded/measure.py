@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import argparse
-import collections
 import datetime
 import json
 import pathlib
@@ -26,8 +25,7 @@ from jax.experimental import checkify
 
 import redzone
 from bench.guarded.programs import Case, cases
-
-Row = dict[str, Any]
+from bench.guarded.table import Row, summary, table
 
 
 def plain(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -129,23 +127,6 @@ def measured(case: Case, compiles: int, rounds: int, least: float) -> Row:
     }
 
 
-def table(rows: list[Row]) -> str:
-    """The rows as Markdown."""
-    lines = [
-        "| program | checks | plain ms | redzone.jit | checkify | compile s | redzone.jit | checkify |",
-        "|---|---|---:|---:|---:|---:|---:|---:|",
-    ]
-    for row in rows:
-        compiled, run, ratio = row["compile"], row["run"], row["ratio"]
-        checkify_run = f"{ratio['checkify']:.2f}×" if "checkify" in ratio else "fails"
-        checkify_compile = f"{compiled['checkify'] / compiled['plain']:.2f}×" if "checkify" in compiled else "fails"
-        lines.append(
-            f"| {row['program']} | {row['kind']} | {1e3 * run['plain']:.2f} | {ratio['redzone']:.2f}× | {checkify_run} "
-            f"| {compiled['plain']:.2f} | {compiled['redzone'] / compiled['plain']:.2f}× | {checkify_compile} |"
-        )
-    return "\n".join(lines)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=int, default=1)
@@ -174,11 +155,7 @@ def main() -> None:
         "rows": rows,
     }
     print(table(rows))
-    kinds = collections.defaultdict(list)
-    for row in rows:
-        kinds[row["kind"]].append(row["ratio"]["redzone"])
-    for kind, ratios in kinds.items():
-        print(f"{kind}: {min(ratios):.3f}–{max(ratios):.3f}, median {statistics.median(ratios):.3f}")
+    print(summary(rows))
     if options.out is not None:
         options.out.parent.mkdir(parents=True, exist_ok=True)
         options.out.write_text(json.dumps(found, indent=1) + "\n")

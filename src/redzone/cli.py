@@ -144,7 +144,8 @@ class Outcome:
     baseline: Baseline | None = None
     explaining: Explaining = field(default_factory=Explaining)
 
-    def report(self, report: Report) -> None:
+    def report(self, report: Report, shown: bool = True) -> None:
+        """Take in a report; one that is not shown is counted, and is in the files."""
         for access in report.accesses:
             if access.rule and not self.config.reports(access.rule):
                 access.suppressed = True
@@ -153,7 +154,7 @@ class Outcome:
             self.baseline.silence(report)
         self.reports.append(report)
         self.explaining.heard(report)
-        if self.output:
+        if self.output or not shown:
             self.explaining.tell(err=True)
             return
         if self.config.format == "text":

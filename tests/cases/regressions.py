@@ -186,3 +186,25 @@ def a_branch_taken_by_wrapping(x, k, lucky):
 def one_number_beside_many(x, i, j):
     row = jnp.concatenate([jnp.stack([i, j]), lax.add(jnp.arange(4).astype(np.int16), j)])
     return x[row.reshape(2, 3).T.reshape(6)[3]]  #: unsafe
+
+
+@case(f32(10), f32(), f32(), i32(min=0, max=5))
+def two_floats_nobody_asked_about(x, c, d, i):
+    low, high = jnp.sin(c), jnp.cos(d)
+    return lax.cond(
+        (low < 0.2) & (high > 0.3),
+        lambda k: lax.dynamic_slice(x, (k + 20,), (1,)),  #: unsafe
+        lambda k: jnp.zeros(1),
+        i,
+    )
+
+
+@case(f32(10), f32(), f32(), i32(min=0, max=5))
+def one_float_compared_twice(x, c, d, i):
+    low = jnp.sin(c)
+    return lax.cond(
+        (low < 0.2) & (low > 0.3),
+        lambda k: lax.dynamic_slice(x, (k + 20,), (1,)),  #: safe
+        lambda k: jnp.zeros(1),
+        i,
+    )

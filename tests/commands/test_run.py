@@ -196,6 +196,15 @@ def test_json_to_a_file(run: Run, tmp_path: Path) -> None:
     assert run("--output", "no/such/folder/x", "train.py").exit_code == 2
 
 
+def test_files_besides_have_everything(run: Run, tmp_path: Path) -> None:
+    files = {name: f"r.{name}" for name in ("html", "json", "sarif", "junit")}
+    options = [word for name, file in files.items() for word in (f"--{name}", file)]
+    result = run(*options, "--format", "concise", "train.py", "bad", "good")
+    assert result.exit_code == 1 and result.output.count("RZ101") == 1
+    assert [r["ok"] for r in json.loads((tmp_path / "r.json").read_text())["reports"]] == [False, True]
+    assert all((tmp_path / file).stat().st_size for file in files.values())
+
+
 def test_text_tells_the_same_only_once(run: Run) -> None:
     output = run("train.py", "bad", "bad", "good").output
     assert output.count("unsafe[RZ101]") == 1

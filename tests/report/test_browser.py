@@ -217,6 +217,11 @@ def test_keyboard(page: Any) -> None:
     tab.press("]")
     assert tab.run("document.querySelector('.tabs [aria-selected=true]').dataset.tab") == "conditions"
     tab.press("[")
+    tab.run("document.querySelector('.tabs [aria-selected=true]').focus()")
+    tab.press("ArrowRight")
+    assert tab.run("document.activeElement.dataset.tab") == "conditions"
+    tab.press("ArrowLeft")
+    tab.run("document.activeElement.blur()")
     tab.press("?")
     assert tab.run("document.getElementById('help').open")
     tab.press("Escape")
@@ -310,3 +315,14 @@ def test_ten_thousand_accesses(page: Any) -> None:
         tab.run(f"location.hash = '#{part}'")
         tab.settle()
     assert json.dumps(tab.problems) == "[]"
+
+
+def test_drawings_take_the_width_of_the_screen(page: Any, tab: Browser) -> None:
+    for width in (400, 1300):
+        tab.size(width, 900)
+        tab = page(full_run(), "#access-1")
+        drawn, box = tab.run(
+            "(() => { const s = document.querySelector('.bar-index');"
+            " return [s.viewBox.baseVal.width, s.clientWidth]; })()"
+        )
+        assert 0.8 < drawn / box < 1.25, "text in the drawing is as large as beside it"

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 
+import jax
 import numpy as np
 from jax import export
 
+import redzone
 from redzone.report.json import plain, report_as_json
 from redzone.report.model import DimBounds, Lint, Location, Loss, Suppression, Witness
 from tests.report.samples import access, report, requires, unsafe
@@ -85,3 +87,14 @@ def test_plain_values() -> None:
 def test_a_dimension_that_numpy_counted() -> None:
     whole = report_as_json(report(unsafe(_bounds=(DimBounds(np.int64(1), np.int64(0), 3, 0, 3),))))
     assert json.loads(json.dumps(whole))["accesses"][0]["bounds"][0]["dim"] == 1
+
+
+def test_positions_that_came_as_numpys_numbers() -> None:
+    def picks(x: jax.Array, i: jax.Array) -> jax.Array:
+        zero = np.int64(0)
+        numbers = jax.lax.GatherDimensionNumbers((), collapsed_slice_dims=(zero,), start_index_map=(zero,))
+        return jax.lax.gather(x, i[:, None], numbers, (np.int64(1),), mode="promise_in_bounds")
+
+    found = redzone.check(picks, redzone.Spec((9,), "float32"), redzone.Spec((4,), "int32", min=0, max=9))
+    (bounds,) = json.loads(json.dumps(found.to_json()))["accesses"][0]["bounds"]
+    assert bounds == {"dim": 0, "lo": 0, "hi": 9, "min": 0, "max": 8}

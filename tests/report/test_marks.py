@@ -37,6 +37,7 @@ def marked(tmp_path: Path, text: str, inner: str = "") -> tuple[str, str] | None
         ("dynamic_update_slice(x, u, (i,))", "", "(i,)", "x"),
         ("jnp.take(x, i * 2, axis=0)", "", "i * 2", "x"),
         ("f(x)[j][i]", "", "i", "f(x)[j]"),
+        ("jax.ops.segment_sum(x, i, 4)", "", "i", ""),
     ],
 )
 def test_what_is_marked(tmp_path: Path, text: str, inner: str, index: str, array: str) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import functools
+import gc
 import os
 import subprocess
 import sys
 import textwrap
 import threading
+import weakref
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -319,6 +321,18 @@ class TestThreads:
             thread.join()
         assert found == {"a": ["bad"], "b": ["good"]}
 
+    def test_sessions_that_come_and_go_see_their_own(self) -> None:
+        def work(n: int) -> list[list[str]]:
+            seen = []
+            for k in range(6):
+                with redzone.checking(report=lambda s: None) as session:
+                    jax.jit(lambda x: x[jnp.arange(3)])(jnp.zeros(100 * n + k + 3))
+                seen.append(_names(session))
+            return seen
+
+        with ThreadPoolExecutor(6) as pool:
+            assert list(pool.map(work, range(6))) == [[["<lambda>"]] * 6] * 6
+
     def test_many_at_once(self) -> None:
         def work(n: int) -> None:
             def many(x: Any, i: Any) -> Any:
@@ -407,6 +421,15 @@ class TestOperations:
             x[3], x[jnp.array([1, 40])], x.at[3].set(2.0), jnp.take(x, 3), x[jnp.int32(3)]
             jax.lax.dynamic_slice(x, (jnp.int32(30),), (2,))
         assert session.reports == () and session.programs > 3 and session.ok
+
+    def test_a_foreign_program_is_none_of_them(self) -> None:
+        def double(x: Any) -> Any:
+            return x * 2
+
+        exported = export.export(jax.jit(double))(jax.ShapeDtypeStruct((37,), "float32"))
+        with redzone.checking() as session:
+            exported.call(jnp.arange(37.0))
+        assert [a.primitive for r in session.reports for a in r.accesses] == ["call_exported"]
 
     def test_under_disable_jit_there_is_nothing_else(self) -> None:
         with redzone.checking("raise") as session, jax.disable_jit():
@@ -563,3 +586,43 @@ class TestKinds:
             report = redzone.check(sums, redzone.Spec((9,), "float32"), redzone.Spec((4,), "int32", min=0, max=8))
             assert report.accesses[0].witness is not None
         assert session.programs == 0
+
+
+class TestMemory:
+    def test_a_program_without_accesses_is_not_kept(self) -> None:
+        def plain(table: Any) -> Any:
+            return jax.jit(lambda x: x + table)
+
+        table = jnp.arange(9.0)
+        gone = weakref.ref(table)
+        with redzone.checking() as session:
+            plain(table)(X)
+            del table
+            jax.clear_caches()
+            gc.collect()
+            assert gone() is None
+        assert session.programs == 1
+
+    def test_a_session_may_let_reports_go(self) -> None:
+        from redzone.runtime import watching
+
+        def picking(table: Any) -> Any:
+            def picks(x: Any) -> Any:
+                return x[table]
+
+            return jax.jit(picks)
+
+        table = jnp.arange(3)
+        gone = weakref.ref(table)
+        told: list[str] = []
+        session = Session(keeps=lambda report: not report.ok, noticed=lambda report: told.append(report.name))
+        watching.open_session(session)
+        picking(table)(X)
+        _bad()(X)
+        del table
+        jax.clear_caches()
+        gc.collect()
+        watching.close_session(session)
+        assert gone() is None
+        assert _names(session) == ["bad"] and told == ["picks", "bad"]
+        assert session.checked == 2 and session.accesses == 2

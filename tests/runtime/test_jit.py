@@ -450,6 +450,49 @@ def slowed(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return done
 
 
+class TestElsewhere:
+    """As on a device with memory of its own: a program looks at the inputs, started after the one it is for."""
+
+    @pytest.fixture(autouse=True)
+    def elsewhere(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(pending, "is_on_host", lambda: False)
+        monkeypatch.setattr(pending, "_has_host_memory", lambda: False)
+
+    def test_conditions(self) -> None:
+        f = redzone.jit(picked)
+        assert f(X, GOOD) == jax.jit(picked)(X, GOOD)
+        raises(f, X, BAD, match=r"picked: i\[1\] is 20, which breaks -10 ≤ i ≤ 9")
+        f(X, BAD)
+        with pytest.raises(redzone.OutOfBounds):
+            f(X, GOOD)
+
+    def test_both_kinds_of_checks(self) -> None:
+        f = redzone.jit(lambda x, i, j: x[i] + x[j * j // 2 * (j % 3)])
+        f(X, GOOD, GOOD)
+        redzone.wait()
+        raises(f, X, BAD, GOOD)
+        raises(f, X, GOOD, jnp.array([5, 5]))
+
+    def test_transformations_and_donation(self) -> None:
+        f = redzone.jit(picked)
+        raises(jax.grad(f), X, BAD)
+        raises(jax.vmap(f, (None, 0)), X, jnp.stack([GOOD, BAD]))
+        raises(jax.jit(f), X, BAD)
+        g = redzone.jit(lambda i, x: (i + 1, x[i]), donate_argnums=0)
+        raises(g, jnp.array([30]), X)
+
+    def test_floats_bools_and_parts(self) -> None:
+        def f(
+            x: Any, i: Annotated[jax.Array, redzone.Range(0, 9)], y: Annotated[jax.Array, redzone.Range(-1.5, 2)]
+        ) -> Any:
+            return x[i] * y
+
+        g = redzone.jit(f)
+        g(X, GOOD, jnp.array([0.5, -1.5]))
+        redzone.wait()
+        raises(g, X, GOOD, jnp.array([0.5, -1.6]), match=r"y\[1\] is -1.6")
+
+
 class TestFailures:
     def test_a_check_that_fails_leaves_the_program_alone(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("redzone.runtime.prepared.check_traced", broken)

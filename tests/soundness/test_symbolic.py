@@ -107,3 +107,49 @@ def test_conditions_on_arrays_of_symbolic_sizes():
     table, index = redzone.Spec((10,), "float32"), redzone.Spec((), "int32", min=0, max=3)
     report = redzone.check(positions, table, redzone.Spec((n,), "int32"), index)
     assert [str(c) for c in report.requires] == ["-10 ≤ v ≤ 9"], str(report)
+
+
+def _symbolic(function, *shapes, dims=(), **contract):
+    """A check over named sizes: floats for shapes, then one index under a contract."""
+    specs = [redzone.Spec(shape, "float32") for shape in shapes]
+    return redzone.check(function, *specs, redzone.Spec((), "int32", **contract), dims=dims)
+
+
+def test_sizes_that_cannot_be_compared_meet_in_a_branch():
+    """What either branch may give is the larger of two sizes, which is no error."""
+
+    def longer(x, y, i):
+        return jnp.concatenate([x, y])[jnp.where(i > 0, x.shape[0] - 1, y.shape[0] - 1)]
+
+    report = _symbolic(longer, ("n",), ("m",))
+    assert [str(a.verdict) for a in report.accesses] == ["safe"], str(report)
+
+
+def test_bounds_of_an_access_reached_with_two_sizes_hold_for_both():
+    """The second of two ways was once left out of the bounds that a report shows."""
+
+    @jax.jit
+    def at(x, k):
+        return x[k]
+
+    def twice(x, y, i):
+        return at(x, jnp.asarray(y.shape[0] - 1)) + at(x, jnp.asarray(x.shape[0] - 1))
+
+    (access,) = _symbolic(twice, ("n",), ("m",)).accesses
+    assert str(access.verdict) != "safe" and "n" in str(access.bounds[0].hi) and "m" in str(access.bounds[0].hi)
+
+
+def test_remainders_and_quotients_by_a_size():
+    def parts(x, i):
+        size = jnp.asarray(x.shape[0], np.int32)
+        last = jnp.asarray(x.shape[0] - 1, np.int32)
+        return x[lax.rem(i, size)], x[lax.div(last, jnp.clip(i, 1, 9))], x[lax.rem(i, size) + 1]
+
+    report = _symbolic(parts, ("n",), min=0)
+    verdicts = [str(a.verdict) for a in report.accesses]
+    assert verdicts[:2] == ["safe", "safe"] and verdicts[2] != "safe", str(report)
+
+
+def test_lints_of_an_access_with_a_symbolic_size_are_left_out():
+    (access,) = _symbolic(lambda x, i: lax.dynamic_slice(x, (i,), (x.shape[0],)), ("n",)).accesses
+    assert access.lints == ()

@@ -5,18 +5,24 @@ from __future__ import annotations
 from typing import Any
 
 import jax
+import numpy as np
 
 from redzone.access.site import Column, Site
 from redzone.frontend.compat import primitives
 
 
+def _number(n: Any) -> Any:
+    """A size or a position as Python's own integer, where JAX was given one of numpy's; symbolic ones as they are."""
+    return int(n) if isinstance(n, np.integer) else n
+
+
 def _dynamic_slice(eqn: Any, chain: tuple[Any, ...]) -> Site:
     operand = eqn.invars[0].aval
-    sizes = eqn.params["slice_sizes"]
+    sizes = tuple(map(_number, eqn.params["slice_sizes"]))
     columns = tuple(
         Column(d, 1 + d, None, n - size) for d, (n, size) in enumerate(zip(operand.shape, sizes, strict=True))
     )
-    return Site(eqn, chain, "read", "clamp", operand, tuple(sizes), columns, 1)
+    return Site(eqn, chain, "read", "clamp", operand, sizes, columns, 1)
 
 
 def _dynamic_update_slice(eqn: Any, chain: tuple[Any, ...]) -> Site:
@@ -42,9 +48,10 @@ def _tuples(indices: Any) -> Any:
 
 def _gather(eqn: Any, chain: tuple[Any, ...]) -> Site:
     operand, indices = eqn.invars[0].aval, eqn.invars[1].aval
-    numbers, sizes = eqn.params["dimension_numbers"], eqn.params["slice_sizes"]
-    columns = tuple(Column(d, 1, k, operand.shape[d] - sizes[d]) for k, d in enumerate(numbers.start_index_map))
-    return Site(eqn, chain, "read", _mode(eqn, "fill"), operand, tuple(sizes), columns, _tuples(indices))
+    numbers, sizes = eqn.params["dimension_numbers"], tuple(map(_number, eqn.params["slice_sizes"]))
+    dims = map(_number, numbers.start_index_map)
+    columns = tuple(Column(d, 1, k, operand.shape[d] - sizes[d]) for k, d in enumerate(dims))
+    return Site(eqn, chain, "read", _mode(eqn, "fill"), operand, sizes, columns, _tuples(indices))
 
 
 def scatter_window(eqn: Any) -> tuple[Any, ...]:
@@ -62,9 +69,8 @@ def _scatter(eqn: Any, chain: tuple[Any, ...]) -> Site:
     operand, indices = eqn.invars[0].aval, eqn.invars[1].aval
     numbers = eqn.params["dimension_numbers"]
     window = scatter_window(eqn)
-    columns = tuple(
-        Column(d, 1, k, operand.shape[d] - window[d]) for k, d in enumerate(numbers.scatter_dims_to_operand_dims)
-    )
+    dims = map(_number, numbers.scatter_dims_to_operand_dims)
+    columns = tuple(Column(d, 1, k, operand.shape[d] - window[d]) for k, d in enumerate(dims))
     return Site(eqn, chain, "write", _mode(eqn, "drop"), operand, window, columns, _tuples(indices))
 
 

@@ -46,6 +46,10 @@ class _Run(click.Command):
 @click.option("--mode", metavar="MODE", default="report", show_default=True, help="report, raise or off.")
 @click.option("--format", "shown_as", type=click.Choice(FORMATS), help="How to show the result.")
 @click.option("--output", "-o", metavar="FILE", type=click.Path(dir_okay=False), help="Write it to FILE instead.")
+@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page to FILE.")
+@click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Also write JSON to FILE.")
+@click.option("--sarif", metavar="FILE", type=click.Path(dir_okay=False), help="Also write SARIF to FILE.")
+@click.option("--junit", metavar="FILE", type=click.Path(dir_okay=False), help="Also write JUnit XML to FILE.")
 @click.option("--strict/--no-strict", default=None, help="Conditions on inputs and warnings count as findings too.")
 @click.option("--witness", is_flag=True, help="Show for each condition an input that breaks it.")
 @click.option("--exit-zero", is_flag=True, default=None, help="Exit with 0 even when there are findings.")
@@ -58,6 +62,10 @@ def run(
     mode: str,
     shown_as: str | None,
     output: str | None,
+    html: str | None,
+    json_file: str | None,
+    sarif: str | None,
+    junit: str | None,
     strict: bool | None,
     witness: bool,
     exit_zero: bool | None,
@@ -78,7 +86,9 @@ def run(
     config = configured(
         format=shown_as, strict=strict, exit_zero=exit_zero, select=select, ignore=ignore, baseline=baseline
     )
-    outcome = Outcome(config, witness, baseline=known_findings(config))
+    files = {"html": html, "json": json_file, "sarif": sarif, "junit": junit}
+    wanted = {name: file for name, file in files.items() if file}
+    outcome = Outcome(config, witness, output, wanted, baseline=known_findings(config))
     try:
         checks = _Checks(asked(mode), outcome)
         if module is None and not words:
@@ -90,7 +100,7 @@ def run(
     except (BadMode, CannotRun) as error:
         click.echo(f"redzone: {error}", err=True)
         sys.exit(COULD_NOT_CHECK)
-    with _interruptible(), _written_to(output):
+    with _interruptible():
         checks.tell()
     sys.exit(code or outcome.exit_code())
 
@@ -152,49 +162,26 @@ class _Checks:
         from redzone.runtime.telling import summary
 
         with unwatched():
-            for report in _told(self.session.reports, self.outcome):
-                self.outcome.report(report)
+            for report, is_news in _told(self.session.reports):
+                self.outcome.report(report, is_news or self.outcome.config.format not in ("text", "concise"))
             for failure in self.session.errors:
                 self.outcome.failure(Failed(failure.name, explained(failure.error)))
             self.outcome.finish()
         click.echo(summary(self.session), err=True)
 
 
-def _told(reports: tuple[Report, ...], outcome: Outcome) -> Iterator[Report]:
-    """All reports, for a machine; for a person those that say something the others have not."""
-    from redzone.frontend import compat
-    from redzone.report.paths import shown_path
+def _told(reports: tuple[Report, ...]) -> Iterator[tuple[Report, bool]]:
+    """The reports, named by file and function, and whether each says something that those before it have not."""
+    from redzone.runtime.telling import full_name
 
     said: set[object] = set()
     for report in reports:
-        origin = compat.origin_of(report.jaxpr)
-        if origin.file and not compat.is_jaxs_own(origin.file):
-            report.name = f"{shown_path(origin.file)}:{origin.function}"
-        if outcome.config.format in ("text", "concise"):
-            new = {
-                (a.rule, a.location, a.message)
-                for a in report.accesses
-                if (a.is_finding or a.requires) and not a.suppressed
-            }
-            new |= {(lint.code, lint.location, lint.message) for lint in report.lints}
-            if new <= said:
-                continue
-            said |= new
-        yield report
-
-
-@contextlib.contextmanager
-def _written_to(output: str | None) -> Iterator[None]:
-    if output is None:
-        yield
-        return
-    try:
-        file = open(output, "w", encoding="utf-8")  # noqa: SIM115 (an error in the body is none of the file's)
-    except OSError as error:
-        click.echo(f"redzone: {output} could not be written: {error.strerror or error}", err=True)
-        sys.exit(2)
-    with file, contextlib.redirect_stdout(file):
-        yield
+        report.name = full_name(report)
+        told = [a for a in report.accesses if (a.is_finding or a.requires) and not a.suppressed]
+        new: set[object] = {(a.rule, a.location, a.message) for a in told}
+        new |= {(lint.code, lint.location, lint.message) for lint in report.lints}
+        yield report, not new <= said
+        said |= new
 
 
 @contextlib.contextmanager

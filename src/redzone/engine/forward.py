@@ -159,7 +159,7 @@ class Runner:
                 result = self.gave_up(step, error)
             if len(outs) == 1:
                 env[outs[0]] = result if type(result) is Fact else result[0]
-                if rule is _ADD and step.extra is not False:
+                if (rule is _ADD or rule is _MUL) and step.extra is not False:
                     self.blend(program, env, step)
             else:
                 for out, fact in zip(outs, result, strict=True):
@@ -304,18 +304,17 @@ class Runner:
         return self.assumed[key]
 
     def blend(self, program: Program, env: list[Any], step: Step) -> None:
-        """A sum with a term that counts only under a condition, `x * (a == 1) + …`: looked at with and without it."""
+        """A sum or product in which something counts only under a condition, `x * (a == 1)`: with and without it."""
         factors = step.extra
         if factors is None:
-            factors = step.extra = _indicators(program, step) or False
+            factors = _indicators(program, step) if step.rule is _ADD else _conditions(program, step)
+            step.extra = factors = factors or False
             step.volatile = bool(factors)
         fact = env[step.outs[0]]
-        if (
-            not factors
-            or type(fact.lo) is not int
-            or type(fact.hi) is not int
-            or not -_NEAR < fact.lo < fact.hi < _NEAR
-        ):
+        if not factors or type(fact.lo) is not int or type(fact.hi) is not int or fact.hi - fact.lo < 2:
+            return
+        # A sum of numbers as far as their type goes may have wrapped; a number times 0 or 1 has not.
+        if step.rule is _ADD and not -_NEAR < fact.lo < fact.hi < _NEAR:
             return
         for factor, shaped in factors:
             if env[factor].lo != 0 or env[factor].hi != 1:
@@ -418,6 +417,20 @@ def _indicators(program: Program, step: Step) -> list[tuple[int, bool]]:
             shape = atom.aval.shape
             if program.template[factor] is None and (not shape or shape == step.eqn.outvars[0].aval.shape):
                 found.append((factor, bool(shape)))
+    return found
+
+
+def _conditions(program: Program, step: Step) -> list[tuple[int, bool]]:
+    """The factors of a product that may be conditions on the other one: their slots, and whether they are arrays."""
+    if len(step.ins) != 2 or not dtype_info(step.eqn.outvars[0].aval.dtype).integral:
+        return []
+    found, masks = [], program.behind()
+    for k in (0, 1):
+        factor, other, shape = step.ins[k], step.ins[1 - k], step.eqn.invars[k].aval.shape
+        if program.template[factor] is not None or (shape and shape != step.eqn.outvars[0].aval.shape):
+            continue
+        if narrows(program, factor) & masks[other]:
+            found.append((factor, bool(shape)))
     return found
 
 

@@ -7,15 +7,20 @@ condition in one function refines a value in another. Loops and branches keep pr
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from redzone.access.site import Site
-from redzone.domains import Fact
+from redzone.domains import Fact, dtype_info
+from redzone.frontend.compat import primitives
 from redzone.rules import Rule
 
 SIMPLE, OBSERVE, COND, SCAN, WHILE, CALL = range(6)
 #: How many bits tell the values behind one apart.
 SIGNATURE = 4096
+
+
+_COMPARISONS = frozenset(primitives()[f"{n}_p"] for n in ("lt", "le", "gt", "ge", "eq", "ne"))
 
 
 class Step:
@@ -58,6 +63,8 @@ class Program:
     """Steps in execution order over a flat list of slots."""
 
     __slots__ = (
+        "_callers",
+        "_compared",
         "_deps",
         "_masks",
         "_supporting",
@@ -75,6 +82,7 @@ class Program:
         "steps",
         "template",
         "thresholds",
+        "unknown",
         "watched",
     )
 
@@ -91,6 +99,8 @@ class Program:
         self.errors: frozenset[int] = frozenset()
         """Results that a run never has, because the branch ends in an error before."""
         self.thresholds: tuple[int, ...] = ()
+        self.unknown: frozenset[int] = frozenset()
+        """Slots that stand for all values of a type that nobody asked about: two uses of one need not be one value."""
         self.memo: dict[Any, Any] = {}
         self.last: list[Any] | None = None
         """The environment of the latest run: the next one computes again only what its inputs change."""
@@ -104,7 +114,9 @@ class Program:
         """Promises that hold in every run of this program that counts."""
         self.lanes = False
         """Whether this is run for lanes of a batched while that are done too, to which no promise applies."""
+        self._compared: dict[tuple[int, ...], list[tuple[str, int]]] | None = None
         self._masks: list[int] | None = None
+        self._callers: dict[int, list[Any]] | None = None
         self._deps: list[int] | None = None
         self._supporting: list[Step] | None = None
 
@@ -136,6 +148,25 @@ class Program:
                     wanted.update(step.reads())
             self._supporting = found[::-1]
         return self._supporting
+
+    def callers(self, index: Callable[[Any], dict[int, list[Any]]]) -> dict[int, list[Any]]:
+        """Which of its jaxpr's equations hold an inner one, by its identity; `index` works it out, once."""
+        if self._callers is None:
+            self._callers = index(self.jaxpr)
+        return self._callers
+
+    def compared(self) -> dict[tuple[int, ...], list[tuple[str, int]]]:
+        """By two integers that are compared more than once: the relation and the result of each comparison."""
+        known = self._compared
+        if known is None:
+            known = {}
+            for step in self.steps:
+                if step.kind != SIMPLE or step.eqn.primitive not in _COMPARISONS:
+                    continue
+                if dtype_info(step.eqn.invars[0].aval.dtype).kind in "iu":
+                    known.setdefault(step.ins, []).append((step.eqn.primitive.name, step.outs[0]))
+            self._compared = known = {ins: found for ins, found in known.items() if len(found) > 1}
+        return known
 
     def behind(self) -> list[int]:
         """By slot, which values it is made from by plain steps, itself included: a set of bits.

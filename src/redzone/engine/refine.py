@@ -81,6 +81,27 @@ _FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "n
 _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 
 
+#: What each relation between two integers says of the others between them.
+_SAYS = {
+    "lt": {"lt": 1, "le": 1, "gt": 0, "ge": 0, "eq": 0, "ne": 1},
+    "le": {"le": 1, "gt": 0},
+    "gt": {"gt": 1, "ge": 1, "lt": 0, "le": 0, "eq": 0, "ne": 1},
+    "ge": {"ge": 1, "lt": 0},
+    "eq": {"eq": 1, "ne": 0, "le": 1, "ge": 1, "lt": 0, "gt": 0},
+    "ne": {"ne": 1, "eq": 0},
+}
+
+
+def _implied(program: Program, step: Step, relation: str) -> list[tuple[int, int]]:
+    """Other comparisons of the two integers that this one compares, and how they come out when it holds."""
+    if not program.unknown.isdisjoint(step.ins):
+        return []
+    says = _SAYS[relation]
+    return [
+        (out, says[kind]) for kind, out in program.compared().get(step.ins, ()) if out != step.outs[0] and kind in says
+    ]
+
+
 def narrows(program: Program, slot: int) -> int:
     """Which values assuming something of this one can say more about: a set of bits as of `Program.behind`."""
     found, waiting, mask, template = {slot}, [slot], 0, program.template
@@ -89,6 +110,8 @@ def narrows(program: Program, slot: int) -> int:
         step = program.defs.get(at)
         if step is None or step.kind != SIMPLE or len(found) > BUDGET:
             continue
+        for _, other in program.compared().get(step.ins, ()):
+            mask |= 1 << other % SIGNATURE
         if step.eqn.primitive in _KIND or step.rule is SAME or step.rule is FLOOR_DIVIDE:
             for source in step.ins:
                 if source not in found and template[source] is None:
@@ -185,6 +208,9 @@ class Refiner:
             raise Infeasible
         if new is old or _same(new, old):
             return
+        if slot in self.program.unknown:
+            # It stands for every value of its type that nobody asked about: of which is this said?
+            return
         self.known[slot, level] = new
         step = self.defs.get(slot)
         if step is None or step.kind != SIMPLE or self.budget <= 0:
@@ -211,6 +237,8 @@ class Refiner:
                 if dtype_info(step.eqn.invars[0].aval.dtype).kind == "f" and not fact.lo:
                     return
                 self.compare(step, kind if fact.lo else _NEGATED[kind], level)
+                for other, truth in _implied(self.program, step, kind if fact.lo else _NEGATED[kind]):
+                    self.narrow(other, Fact(truth, truth, 0), level)
         elif kind == "same":
             self.narrow(step.ins[0], fact, level)
         elif kind == "move":

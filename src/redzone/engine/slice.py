@@ -24,6 +24,7 @@ from redzone.engine.implementation import expansion, implementation
 from redzone.engine.literals import FOLDED, fold, known_index
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Assumption, LoopShape, Program, Step
 from redzone.engine.search import Share, factors, search_of
+from redzone.engine.sharing import share
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
@@ -178,7 +179,7 @@ def _is_renaming(eqn: Any) -> bool:
 
 
 def _has_jaxpr(params: dict[str, Any]) -> bool:
-    return any(hasattr(v, "eqns") or hasattr(v, "jaxpr") or type(v) in (tuple, list) for v in params.values())
+    return any(hasattr(v, "eqns") or hasattr(v, "jaxpr") or isinstance(v, tuple | list) for v in params.values())
 
 
 def _has_elements(aval: Any) -> bool:
@@ -189,7 +190,7 @@ def _has_elements(aval: Any) -> bool:
 class Frame:
     """One jaxpr being sliced into a program: its variables' slots, and what its inputs are outside."""
 
-    __slots__ = ("bindings", "consts", "jaxpr", "makers", "parent", "slots", "wanted")
+    __slots__ = ("bindings", "consts", "floats", "jaxpr", "makers", "parent", "slots", "wanted")
 
     def __init__(self, parent: Frame | None, bindings: dict[Any, Any], consts: dict[Any, Any]) -> None:
         self.parent = parent
@@ -198,6 +199,8 @@ class Frame:
         self.slots: dict[Any, int] = {}
         self.wanted: dict[Any, dict[Any, windows.Want]] = {}
         """By variable: the parts of it that were asked for."""
+        self.floats: dict[Any, int] = {}
+        """Slots of floats that are only compared."""
         self.jaxpr: Any = None
         self.makers: dict[int, tuple[Any, dict[Any, Any]]] = {} if parent is None else parent.makers
 
@@ -304,7 +307,9 @@ class _Build:
         for v in jaxpr.constvars:
             if v in slots and v not in frame.consts:
                 program.template[slots[v]] = top(getattr(v.aval, "dtype", None))
-        for step in self.steps:
+        program.unknown = frozenset(self.tops.values())
+        share(program)
+        for step in program.steps:
             for out in step.outs:
                 if out >= 0:
                     program.defs[out] = step
@@ -493,7 +498,16 @@ class _Build:
             return self.slot(frame, atom)
         if self.slicer.everything or self.is_asked(frame, atom) or self.is_known(frame, atom, FOLDED_DEPTH):
             return self.slot(frame, atom)
-        return self.unasked(atom)
+        return self.compared(frame, atom)
+
+    def compared(self, frame: Frame, atom: Any) -> int:
+        """A slot of its own for a float that was not asked for: two comparisons of it are about one number."""
+        while type(atom) is not Literal and atom in frame.bindings and frame.parent is not None:
+            frame, atom = frame.parent, frame.bindings[atom]
+        found = frame.floats.get(atom)
+        if found is None:
+            found = frame.floats[atom] = self.new(top(getattr(atom.aval, "dtype", None)))
+        return found
 
     def is_known(self, frame: Frame, atom: Any, depth: int) -> bool:
         """Whether a float scalar is made, in a few plain steps, from literals, constants and integers alone."""

@@ -14,7 +14,7 @@ _LT, _ADD = primitives()["lt_p"], primitives()["add_p"]
 
 def wrapped_by(program: Program, step: Step) -> int | None:
     """The n of a select that is such a wrap; None for any other."""
-    if len(step.ins) != 3:
+    if len(step.ins) != 3 or program.template[step.ins[1]] is not None:
         return None
     test, index, moved = program.defs.get(step.ins[0]), step.ins[1], program.defs.get(step.ins[2])
     for made, primitive in ((test, _LT), (moved, _ADD)):

@@ -15,6 +15,10 @@ from redzone.report.model import Buffer
 #: Equations whose result is their first operand's memory, changed or seen in another shape.
 _SAME_MEMORY = frozenset({"dynamic_update_slice", "copy", "reshape", "optimization_barrier", "stop_gradient"})
 
+_Place = tuple[Any, Any, int]
+#: The variable that stands for a buffer, the jaxpr it is in, how far out that is, and which part of it is seen.
+Root = tuple[Any, Any, int, str]
+
 
 class Buffers:
     """The arrays of one program; each is made once, however many accesses touch it."""
@@ -22,7 +26,10 @@ class Buffers:
     def __init__(self, traced: Traced) -> None:
         self.traced = traced
         self.known: dict[Any, Buffer] = {}
+        self.roots: dict[tuple[int, int], Root] = {}
+        """By variable and jaxpr, where following it back ends: a long row of updates is walked once."""
         self.defs: dict[int, dict[Any, Any]] = {}
+        self.inputs: dict[int, dict[int, int]] = {}
 
     def of(self, site: Site) -> Buffer | None:
         """The array an access reads or writes; None for one that is not seen."""
@@ -40,31 +47,48 @@ class Buffers:
             self.known[key] = self.described(site, variable, home, depth, part)
         return self.known[key]
 
-    def followed(self, site: Site) -> tuple[Any, Any, int, str]:
-        """The variable that stands for the buffer, the jaxpr it is in, how far out, and which part of it is seen."""
-        variable, home, depth, part = site.eqn.invars[_operand(site)], site.home, 0, ""
-        for _ in range(400):
-            if isinstance(variable, compat.Literal):
+    def followed(self, site: Site) -> Root:
+        """The variable that stands for the buffer: what each step before it is the same memory as."""
+        here: _Place = (site.eqn.invars[_operand(site)], site.home, 0)
+        way: list[tuple[tuple[int, int], str]] = []
+        while True:
+            variable, home, depth = here
+            key = (id(variable), id(home))
+            known = self.roots.get(key)
+            if known is not None:
                 break
-            inputs = list(home.invars)
-            place = next((k for k, v in enumerate(inputs) if v is variable), None)
-            if place is not None:
-                if depth == len(site.chain):
-                    break
-                eqn = site.chain[depth]
-                operand, slice_of = _operand_of(eqn, home, place)
-                if operand is None:
-                    break
-                part = part or slice_of
-                depth += 1
-                variable, home = operand, self.holding(eqn, site, depth)
-                continue
-            eqn = self.made_by(home, variable)
-            before = None if eqn is None else _before(eqn, variable)
+            before = self.before(site, variable, home, depth)
             if before is None:
+                known = self.roots[key] = (variable, home, depth, "")
                 break
-            variable = before
+            here, part = before
+            way.append((key, part))
+        variable, home, depth, part = known
+        for key, own in reversed(way):
+            part = own or part
+            self.roots[key] = (variable, home, depth, part)
         return variable, home, depth, part
+
+    def before(self, site: Site, variable: Any, home: Any, depth: int) -> tuple[_Place, str] | None:
+        """One step back: outside a sub-program, or before an update; which part of it is seen from here."""
+        if isinstance(variable, compat.Literal):
+            return None
+        place = self.places(home).get(id(variable))
+        if place is None:
+            eqn = self.made_by(home, variable)
+            earlier = None if eqn is None else _before(eqn, variable)
+            return None if earlier is None else ((earlier, home, depth), "")
+        if depth == len(site.chain):
+            return None
+        eqn = site.chain[depth]
+        operand, part = _operand_of(eqn, home, place)
+        return None if operand is None else ((operand, self.holding(eqn, site, depth + 1), depth + 1), part)
+
+    def places(self, home: Any) -> dict[int, int]:
+        """By identity, which input of a jaxpr a variable is."""
+        if id(home) not in self.inputs:
+            self.inputs[id(home)] = {id(v): k for k, v in enumerate(home.invars)}
+        return self.inputs[id(home)]
 
     def holding(self, eqn: Any, site: Site, depth: int) -> Any:
         """The jaxpr an enclosing equation stands in."""

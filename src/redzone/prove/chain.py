@@ -48,7 +48,10 @@ def chain_of(seen: list[Seen], inputs: Sequence[Input]) -> tuple[Link, ...]:
         return ()
     chain = _Chain(inputs)
     for slot in one.step.ins:
-        chain.name(one.context, slot)
+        try:
+            chain.name(one.context, slot)
+        except (AttributeError, IndexError, KeyError, TypeError, ValueError):
+            break  # an equation of a kind nobody has seen: what was told up to there is true
     return tuple(chain.links)
 
 

@@ -179,8 +179,8 @@ def restricted(program: Program, sites: set[int]) -> Program:
             wanted.update(step.reads())
     part = Program(program.jaxpr)
     part.steps = kept[::-1]
-    part._masks, part._deps = program.behind(), program.depends()
-    part.assumptions, part.lanes = program.assumptions, program.lanes
+    part._masks, part._deps, part._compared = program.behind(), program.depends(), program.compared()
+    part.assumptions, part.lanes, part.unknown = program.assumptions, program.lanes, program.unknown
     part.last = program.last
     part.template, part.inputs, part.outs, part.defs = (
         program.template,

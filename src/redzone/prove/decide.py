@@ -94,7 +94,7 @@ class Deciding:
         started = time.perf_counter()
         self.masked(result, open_sites)
         self.exactly(result, open_sites)
-        proposals = self.derived(open_sites)
+        proposals = self.confirmed(self.derived(open_sites))
         proved = {*proposals}
         common = Common()
         if self.analysis.inventory.equations > LARGE and len(open_sites) - len(proved) > MANY:
@@ -204,6 +204,24 @@ class Deciding:
                 found[key] = Proposal(outcome.needs, outcome.made, None, relations=outcome.relations)
         self.timings["exact"] += time.perf_counter() - started
         return found
+
+    def confirmed(self, proposals: dict[int, Proposal]) -> dict[int, Proposal]:
+        """The derived conditions, less those that a run of the whole analysis under them does not prove.
+
+        A relation between inputs is no fact to run with: it stands as it was derived.
+        """
+        groups: dict[Any, list[int]] = {}
+        for key, proposal in proposals.items():
+            if not proposal.relations:
+                groups.setdefault(proposal.key(), []).append(key)
+        before, doubted = self.visits, set()
+        for sites in list(groups.values())[:GROUPS]:
+            facts = narrowed(self.facts, proposals[sites[0]].needs)
+            found, seen = self.proves(facts, sites) if facts is not None else (set[int](), {})
+            left = {key: one for key, one in seen.items() if key not in found}
+            doubted |= {*sites} - found - self.proved_exactly(facts or (), left)
+        self.visits = before
+        return {key: proposal for key, proposal in proposals.items() if key not in doubted}
 
     def split_lanes(self) -> None:
         """Set aside what holds only for the running lanes of batched loops."""

@@ -409,8 +409,9 @@ def _is_made(case: Case) -> bool:
     for atom in mine:
         up = (case.index.terms[atom] > 0) == case.above
         lo, hi = _span_of(case.region, atom)
-        # Below zero it is jnp that limits, by counting from the end.
-        if hi < 0 or ((hi >= min(atom.hi, NEAR)) if up else (lo <= max(atom.lo, -NEAR))):
+        # Below zero it is jnp that limits, by counting from the end; far out the integer type does, at some multiple.
+        far = NEAR // (4 * abs(case.index.terms[atom]))
+        if hi < 0 or ((hi >= min(atom.hi, far)) if up else (lo <= max(atom.lo, -far))):
             return False
     return True
 

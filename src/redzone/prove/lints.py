@@ -293,15 +293,29 @@ def place_of(context: Context, step: Step) -> Location | None:
     """The line of a step; of one in a function of JAX's own, the only call of it there is in the program."""
     place = locate((step.eqn,))
     if not place.file:
-        calls = [eqn for eqn in context.program.jaxpr.eqns if _holds(eqn, step.eqn, 3)]
+        calls = context.program.callers(_callers).get(id(step.eqn), [])
         place = locate(calls) if len(calls) == 1 else place
     return place if place.file else None
 
 
-def _holds(eqn: Any, wanted: Any, depth: int) -> bool:
-    if eqn.primitive in PLAIN or depth == 0:
-        return False
-    return any(inner is wanted or _holds(inner, wanted, depth - 1) for jaxpr in children(eqn) for inner in jaxpr.eqns)
+def _callers(jaxpr: Any) -> dict[int, list[Any]]:
+    """By identity of an inner equation: the equations of a jaxpr that hold it, no more than two of them."""
+    found: dict[int, list[Any]] = {}
+    for eqn in jaxpr.eqns:
+        for inner in _inner(eqn, 3):
+            calls = found.setdefault(id(inner), [])
+            if len(calls) < 2 and (not calls or calls[0] is not eqn):
+                calls.append(eqn)
+    return found
+
+
+def _inner(eqn: Any, depth: int) -> Iterator[Any]:
+    """The equations inside one, so many levels deep."""
+    if depth and eqn.primitive not in PLAIN:
+        for jaxpr in children(eqn):
+            for inner in jaxpr.eqns:
+                yield inner
+                yield from _inner(inner, depth - 1)
 
 
 def _written_by_user(eqn: Any) -> bool:

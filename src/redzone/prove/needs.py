@@ -16,6 +16,7 @@ import numpy as np
 from redzone.access.site import column_of
 from redzone.access.xla import ACCESSES
 from redzone.domains import Fact, dtype_info, summarised
+from redzone.domains.fact import TRUE
 from redzone.domains.symbolic import at_most, is_symbolic
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
@@ -125,6 +126,7 @@ def _shift(bound: Any, by: Any) -> Any:
 
 
 _P = primitives()
+_SUB_P, _MUL_P = _P["sub_p"], _P["mul_p"]
 _NAMES = {
     _P[f"{name}_p"]: kind
     for name, kind in {
@@ -393,6 +395,8 @@ class Walk:
             raise Lost(step)
         if dtype_info(step.eqn.outvars[0].aval.dtype).kind == "f" and kind not in ("same", "floor", *_MOVES):
             raise Lost(step)
+        if kind == "add" and self.flagged(context, step, need, stop, at):
+            return
         if kind == "select":
             self.select(context, step, need, stop, at)
         elif kind in _MOVES:
@@ -400,6 +404,21 @@ class Walk:
                 ask(position, moved.lo, moved.hi)
         else:
             _BACK[kind](self, step, [env[i] for i in step.ins], need, ask)
+
+    def flagged(self, context: Context, step: Step, need: Need, stop: dict[int, Need] | None, at: int) -> bool:
+        """`a * y + b * (1 - y)`: y is asked to be 0 or 1, and each of the two to meet the need."""
+        found = _flag(context, step)
+        if found is None or is_apart(need.lo) or is_apart(need.hi):
+            return False
+        flag, terms = found
+        self.reach(context, flag, Need(0, 1), stop, at)
+        for slot in terms:
+            if slot is None:
+                if not need.met_by(TRUE):
+                    raise Lost(step, "one of two terms lies outside")
+            else:
+                self.reach(context, slot, need, stop, at)
+        return True
 
     def into(self, context: Context, step: Step, slot: int, need: Need) -> None:
         """A value that branches or a call produced: ask each branch that can run."""
@@ -493,6 +512,36 @@ def _pivot(context: Context, step: Step) -> int | None:
         return None
     sides = [s for s in test.ins if context.env[s] is not None and context.env[s].step != 0]
     return sides[0] if len(sides) == 1 else None
+
+
+def _flag(context: Context, step: Step) -> tuple[int, list[int | None]] | None:
+    """The y of a sum `a * y + b * (1 - y)`, and the slots of a and b; None for a term that is y or 1 - y alone."""
+    terms = [_factors(context, slot) for slot in step.ins]
+    for here, there in ((terms[0], terms[1]), (terms[1], terms[0])):
+        for flag, a in here:
+            for other, b in there:
+                made = _made(context, other)
+                if made is None or made.eqn.primitive is not _SUB_P or made.ins[1] != flag:
+                    continue
+                one = context.env[made.ins[0]]
+                if one is not None and one.step == 0 and one.lo == 1 and context.program.template[flag] is None:
+                    return flag, [a, b]
+    return None
+
+
+def _factors(context: Context, slot: int) -> list[tuple[int, int | None]]:
+    """A term as one factor and the other, both ways round; as itself and nothing where it is no product."""
+    made = _made(context, slot)
+    if made is None or made.eqn.primitive is not _MUL_P or len(made.ins) != 2:
+        return [(slot, None)]
+    return [(made.ins[0], made.ins[1]), (made.ins[1], made.ins[0])]
+
+
+def _made(context: Context, slot: int) -> Step | None:
+    step = context.program.defs.get(slot)
+    while step is not None and step.rule is SAME:
+        step = context.program.defs.get(step.ins[0])
+    return step if step is not None and step.kind == SIMPLE else None
 
 
 def is_wrap(context: Context, step: Step) -> bool:

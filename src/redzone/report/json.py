@@ -182,11 +182,13 @@ def _bounds(bounds: DimBounds) -> dict[str, Any]:
 def _condition(condition: Condition) -> dict[str, Any]:
     return {
         "argument": condition.argument,
-        "leaf": condition.leaf,
+        "leaf": plain(condition.leaf),
         "where": condition.where,
         "min": plain(condition.min),
         "max": plain(condition.max),
-        "terms": [{"factor": factor, "element": name, "leaf": leaf} for factor, name, leaf in condition.terms],
+        "terms": [
+            {"factor": plain(factor), "element": name, "leaf": plain(leaf)} for factor, name, leaf in condition.terms
+        ],
         "letters": list(condition.letters),
         "text": str(condition),
     }

@@ -27,6 +27,9 @@ _FUNCTIONS = {
     "scatter": 1,
     "scatter_add": 1,
     "segment_sum": 1,
+    "segment_prod": 1,
+    "segment_min": 1,
+    "segment_max": 1,
 }
 
 
@@ -36,6 +39,7 @@ class Mark:
 
     index: Span
     array: str
+    """Empty where the array that is accessed is not written there."""
 
 
 def index_of(location: Location) -> Span | None:
@@ -54,7 +58,7 @@ def mark_of(location: Location) -> Mark | None:
     return _marks(location.file).get((location.span.end_line, location.span.end_column))
 
 
-def _parts(node: ast.expr) -> tuple[Sequence[ast.expr], ast.expr] | None:
+def _parts(node: ast.expr) -> tuple[Sequence[ast.expr], ast.expr | None] | None:
     """The index and the array of an indexing expression."""
     if isinstance(node, ast.Subscript):
         return [node.slice], node.value
@@ -69,8 +73,13 @@ def _parts(node: ast.expr) -> tuple[Sequence[ast.expr], ast.expr] | None:
     place = _FUNCTIONS.get(name)
     if place is not None and len(node.args) > place and not any(isinstance(a, ast.Starred) for a in node.args):
         # lax.dynamic_slice(x, i, j, sizes=…) is not valid JAX, so one argument is the whole index.
-        return [node.args[place]], node.args[0]
+        # The segments are summed into an array of the function's own.
+        return [node.args[place]], None if name.startswith("segment_") else node.args[0]
     return None
+
+
+def _words(array: ast.expr | None) -> str:
+    return "" if array is None else " ".join(ast.unparse(array).split())
 
 
 def _span(nodes: Sequence[ast.expr], lines: list[str]) -> Span:
@@ -116,5 +125,5 @@ def _marks_in(lines: list[str]) -> dict[tuple[int, int], Mark]:
             end, start = (line, characters(lines, line, node.end_col_offset or 0)), (node.lineno, node.col_offset)
             # Of expressions that end together the innermost is meant.
             if end not in found or start > found[end][0]:
-                found[end] = start, Mark(_span(index, lines), " ".join(ast.unparse(array).split()))
+                found[end] = start, Mark(_span(index, lines), _words(array))
     return {end: mark for end, (_, mark) in found.items()}

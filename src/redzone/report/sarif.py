@@ -199,7 +199,7 @@ def _suppression(places: tuple[Location, ...], comments: set[tuple[str, int]]) -
     """By a comment in the source, or by the settings of the run."""
     if any((place.file, place.line) in comments for place in places):
         return {"kind": "inSource", "status": "accepted"}
-    return {"kind": "external", "status": "accepted", "justification": "not among the rules that are reported"}
+    return {"kind": "external", "status": "accepted", "justification": "by the settings or the baseline of this run"}
 
 
 def _message(access: Access) -> str:

@@ -79,6 +79,11 @@ def look_at_access(operands: Sequence[Any], columns: Sequence[tuple[int, Column]
             bad, value = worst_outside(part, column.limit)
             state = after(state, bad, number, value)
             continue
+        if len({column.limit for _, column in members}) == 1 and len(members) == view.shape[-1]:
+            # One maximum over everything; which of the dimensions it was is not told.
+            bad, value = worst_outside(operands[operand], members[0][1].limit)
+            state = after(state, bad, members[0][0], value)
+            continue
         # One maximum over all index tuples, for all columns at once.
         worst = lax.reduce(view, np.array(0, view.dtype), lax.max, range(view.ndim - 1))
         for number, column in members:

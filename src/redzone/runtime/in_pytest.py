@@ -69,7 +69,7 @@ class CheckedRun:
             from redzone.runtime.session import Session
             from redzone.runtime.watching import open_session
 
-            self.session = Session(self.mode, prepare=self._prepare, noticed=self._noticed)
+            self.session = Session(self.mode, prepare=self._prepare, noticed=self._noticed, keeps=self._keeps)
             open_session(self.session)
             self.session.mode = self.here
         except Exception as error:
@@ -81,6 +81,10 @@ class CheckedRun:
                 access.suppressed = True
         if self.baseline is not None:
             self.baseline.silence(report)
+
+    def _keeps(self, report: Report) -> bool:
+        """Whether a report, and with it a program and the arrays it closes over, is needed to the end."""
+        return bool(self.report_file or report.findings)
 
     def _noticed(self, report: Report) -> None:
         if report.findings:
@@ -95,7 +99,10 @@ class CheckedRun:
             from redzone.runtime.watching import close_session
 
             close_session(self.session)
-            self._count(self.session)
+            try:
+                self._count(self.session)
+            except Exception as error:
+                self.problem = f"its own report: {type(error).__name__}: {error}"
         if self.problem:
             self.tally.errors.append(self.problem)
         if hasattr(self.config, "workeroutput"):
@@ -106,17 +113,20 @@ class CheckedRun:
 
     def _count(self, session: Session) -> None:
         tally = self.tally
-        tally.programs, tally.checked, tally.seconds = session.programs, len(session.reports), session.seconds
-        tally.accesses = sum(len(report.accesses) for report in session.reports)
+        tally.programs, tally.checked, tally.seconds = session.programs, session.checked, session.seconds
+        tally.accesses = session.accesses
         tally.errors += [str(failure) for failure in session.errors]
         if self.baseline is not None:
             tally.known = [list(dataclasses.astuple(mark)) for mark in self.baseline.met]
             tally.checked_places = [list(place) for place in self.baseline.seen]
         if self.report_file:
             from redzone.frontend.unwatched import unwatched
+            from redzone.runtime.telling import full_name
 
             with unwatched():
-                tally.reports = [report.to_json() for report in session.reports]
+                reports = [dataclasses.replace(report, name=full_name(report)) for report in session.reports]
+                # Only the plainest of values travel between processes.
+                tally.reports = json.loads(json.dumps([report.to_json() for report in reports], default=str))
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
@@ -204,11 +214,16 @@ class CheckedRun:
             reports, self._fresh = self._fresh, []
         if not reports:
             return ""
-        from redzone.runtime.telling import each_finding
+        try:
+            from redzone.runtime.telling import each_finding
 
-        found = list(each_finding(reports))
-        self.tally.findings += [(line, text, test) for line, text in found]
-        return "\n\n".join(text for _, text in each_finding(r for r in reports if r is not told))
+            self.tally.findings += [(line, text, test) for line, text in each_finding(reports)]
+            return "\n\n".join(text for _, text in each_finding(r for r in reports if r is not told))
+        except Exception as error:
+            # A finding that cannot be shown is one all the same.
+            said = f"findings in {', '.join(r.name for r in reports)} cannot be shown: {type(error).__name__}: {error}"
+            self.tally.findings.append((said, said, test))
+            return said
 
     # The end
 
@@ -261,17 +276,12 @@ class CheckedRun:
         )
 
     def _write_report(self) -> None:
-        from redzone import __version__
-        from redzone.report.json import SCHEMA
+        from redzone.report.json import run_as_json
+        from redzone.report.run import Failure, Run
 
-        data = {
-            "schema": SCHEMA,
-            "version": __version__,
-            "exit_code": int(bool(self.tally.findings)),
-            "reports": self.tally.reports,
-            "failures": [{"name": "redzone", "reason": error} for error in self.tally.errors],
-            "unused_suppressions": [],
-        }
+        failures = tuple(Failure("redzone", error) for error in self.tally.errors)
+        run = Run((), failures, (), exit_code=int(bool(self.tally.findings)))
+        data = {**run_as_json(run), "reports": self.tally.reports}
         Path(self.report_file).write_text(json.dumps(data, indent=2, ensure_ascii=False), "utf-8")
 
 

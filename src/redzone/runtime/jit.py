@@ -18,12 +18,12 @@ from redzone.frontend.compat import is_jit_disabled
 from redzone.report.model import Access, Report
 from redzone.runtime import pending
 from redzone.runtime.aot import GuardedTraced
-from redzone.runtime.checks import Check, OnEntry, breaks, look_at_input
+from redzone.runtime.checks import Check, OnEntry
 from redzone.runtime.errors import OutOfBounds, place_of, unsafe_program
 from redzone.runtime.messages import error_of
 from redzone.runtime.mode import Mode, asked, mode_named
 from redzone.runtime.prepared import SMALL, Prepared
-from redzone.runtime.state import clean
+from redzone.runtime.state import first_of
 
 
 class Unguarded(UserWarning):
@@ -132,6 +132,8 @@ class Guarded:
         if not prepared.plan:
             return prepared.call(leaves), None
         try:
+            if prepared.plan.beside:
+                prepared.look  # noqa: B018  (compiled from here on, beside what follows)
             result, state = prepared.guarded(leaves, prepared.plan)
         except Exception as error:
             # The function itself was traced before: whatever went wrong here is no fault of its author.
@@ -144,7 +146,7 @@ class Guarded:
 
     def _watch(self, marked: _Marked, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         prepared, state = self._programs[marked.number], marked.state
-        if prepared.plan.on_host:
+        if prepared.plan.beside:
             state = self._looked(prepared, state, args, kwargs)
         if isinstance(state, jax.core.Tracer):
             # Inside another transformation the state has no way out but a callback.
@@ -153,31 +155,22 @@ class Guarded:
             pending.watch(state, functools.partial(self._meaning, prepared, _kept(prepared, args, kwargs)))
 
     def _looked(self, prepared: Prepared, state: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """The state after the host's look at the inputs: raised at once, or later for those not computed yet."""
-        plan, leaves = prepared.plan, [*prepared.outer, *prepared.leaves_of(args, kwargs)]
-        later = []
-        for number, check in plan.entries:
-            if number not in plan.on_host:
-                continue
-            value = leaves[check.leaf]
-            if isinstance(value, jax.core.Tracer):
-                state = look_at_input(check, value, number, clean() if state is None else state)
-            elif not getattr(value, "is_ready", _yes)():
-                later.append((number, check, value))
-            elif breaks(check, value):
-                error = self._meaning(prepared, _kept(prepared, args, kwargs), number, 0)
-                if error is not None:
-                    raise error
-        if not later:
-            return state
-
-        def read() -> Any:
-            for number, check, value in later:
-                if breaks(check, value):
-                    return number, 0
-            return (0, 0) if state is None else np.asarray(state)
-
-        return read if not isinstance(state, jax.core.Tracer) else state
+        """The state with that of a look at the inputs; where the host can look at once, it raises at once."""
+        leaves = [*prepared.outer, *prepared.leaves_of(args, kwargs)]
+        look = prepared.look
+        if any(isinstance(leaves[k], jax.core.Tracer) for k in look.asked):
+            found = look.program(*(leaves[k] for k in look.asked))
+            return found if state is None else first_of(pending.taken_back(state), pending.taken_back(found))
+        if not pending.is_on_host():
+            return (look.started(leaves), state)
+        if not look.is_ready(leaves):
+            return ((lambda: (look.broken(leaves), 0)), state)
+        number = look.broken(leaves)
+        if number:
+            error = self._meaning(prepared, _kept(prepared, args, kwargs), number, 0)
+            if error is not None:
+                raise error
+        return state
 
     def _called_back(self, prepared: Prepared, state: Any) -> None:
         """A state from inside someone else's program, one or many rows of it."""
@@ -359,10 +352,6 @@ def _is_gone(value: Any) -> bool:
     if isinstance(value, jax.core.Tracer):
         return True
     return value is None or (isinstance(value, jax.Array) and value.is_deleted())
-
-
-def _yes() -> bool:
-    return True
 
 
 def _itself(value: Any) -> Any:

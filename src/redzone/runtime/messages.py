@@ -10,7 +10,7 @@ import numpy as np
 from redzone.frontend.location import locate
 from redzone.report.model import Access, Report
 from redzone.report.paths import shown_path
-from redzone.runtime.checks import Check, InPlace, OnEntry, Promise
+from redzone.runtime.checks import Check, InPlace, OnEntry, Promise, columns_of
 from redzone.runtime.errors import OutOfBounds, place_of
 from redzone.runtime.places import elements_of
 
@@ -40,6 +40,11 @@ def _left(check: InPlace, value: int) -> str:
     size = access.shape[column.dim] if column.dim < len(access.shape) else "?"
     window = size - column.limit if type(size) is int else 1
     span = f"index {value}" if window == 1 else f"a window of {window} at {value}"
+    alike = [c.dim for c in columns_of(access.eqn) if c.limit == column.limit and c.operand == column.operand]
+    if column.column is not None and len(alike) == len(columns_of(access.eqn)) > 1:
+        # Dimensions of one size are looked at together.
+        dims = " or ".join(map(str, alike))
+        return f"{access.effect}s {span} of dimension {dims}, which have {size} elements"
     return f"{access.effect}s {span} of dimension {column.dim}, which has {size} elements"
 
 

@@ -80,7 +80,7 @@ def is_synchronous() -> bool:
 def watch(state: Any, meaning: Raise) -> None:
     """Note a call's state, then read the one before it in this thread; raises what that means.
 
-    A state is the array that the program returned, or something callable that makes one.
+    A state is the array that the program returned, something callable that makes one, or several of them.
     """
     if _noted:
         _raise_noted()
@@ -89,8 +89,10 @@ def watch(state: Any, meaning: Raise) -> None:
     if is_synchronous():
         _drain(calls, 0)
         return
-    if isinstance(state, jax.Array) and not is_on_host() and not _has_host_memory():
-        state.copy_to_host_async()
+    if not is_on_host() and not _has_host_memory():
+        for one in state if isinstance(state, tuple) else (state,):
+            if isinstance(one, jax.Array):
+                one.copy_to_host_async()
     if len(calls) > 1:
         _drain(calls, 1)
 
@@ -125,11 +127,14 @@ def _drain(calls: deque[tuple[Any, Raise]], keep: int) -> None:
             state, meaning = calls.popleft()
         except IndexError:  # another thread's wait() was faster
             return
-        found = state() if callable(state) else np.asarray(state)
-        if found[0] and (error := meaning(int(found[0]), int(found[1]))) is not None:
-            # What was computed from a wrong access says nothing more.
-            calls.clear()
-            raise error
+        for one in state if isinstance(state, tuple) else (state,):
+            if one is None:
+                continue
+            found = one() if callable(one) else np.asarray(one)
+            if found[0] and (error := meaning(int(found[0]), int(found[1]))) is not None:
+                # What was computed from a wrong access says nothing more.
+                calls.clear()
+                raise error
 
 
 @atexit.register

@@ -52,30 +52,34 @@ class Plan:
     def instrumented(self) -> Instrumented:
         return Instrumented(self.accesses, self.promises)
 
-    on_host: frozenset[int] = frozenset()
-    """The checks on entry, by number, that the host makes: where it shares its memory with the device, a look at the
-    input costs less than a larger program, which takes longer to compile."""
+    beside: frozenset[int] = frozenset()
+    """The checks on entry, by number, that are made beside the program, which stays as it is: a larger one would
+    take longer to compile."""
 
     def on_entry(self, leaves: Sequence[Any], state: State) -> State:
-        """The state after looking at the inputs, but for what the host looks at."""
+        """The state after looking at the inputs, but for what is looked at beside the program."""
         for number, check in self.entries:
-            if number not in self.on_host:
+            if number not in self.beside:
                 state = look_at_input(check, leaves[check.leaf], number, state)
         return state
 
+    def looked_beside(self) -> list[tuple[int, OnEntry]]:
+        """The checks that are made beside the program, with their numbers."""
+        return [(number, check) for number, check in self.entries if number in self.beside]
+
     def in_program(self) -> bool:
         """Whether the program itself makes some of the checks."""
-        return len(self.on_host) < len(self.checks)
+        return len(self.beside) < len(self.checks)
 
 
 def plan_for(
-    report: Report, inputs: Sequence[Input], stays: Callable[[int], bool], exactly: bool = False, host: bool = False
+    report: Report, inputs: Sequence[Input], stays: Callable[[int], bool], exactly: bool = False, beside: bool = False
 ) -> Plan:
     """The checks for what was not proved.
 
     An input that `stays` can be looked at again after the call. A condition on others, or one that cannot be
-    evaluated on entry, is checked at its access; with `exactly`, every condition is. With `host`, the host makes the
-    checks on entry where it can.
+    evaluated on entry, is checked at its access; with `exactly`, every condition is. With `beside`, the checks on
+    entry are made beside the program where the inputs outlive its start.
     """
     plan = Plan()
     conditions: dict[Any, tuple[Condition, list[Access]]] = {}
@@ -106,8 +110,8 @@ def plan_for(
         if id(eqn) in doubted:
             continue
         plan.promises[id(eqn)] = plan.add(Promise(eqn))
-    if host:
-        plan.on_host = frozenset(number for number, check in plan.entries if stays(check.leaf))
+    if beside:
+        plan.beside = frozenset(number for number, check in plan.entries if stays(check.leaf))
     return plan
 
 

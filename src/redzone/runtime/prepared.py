@@ -17,7 +17,7 @@ from redzone.frontend.compat import closed_over, has_refs, is_wide
 from redzone.frontend.trace import Traced, trace
 from redzone.report.model import Access, Report
 from redzone.runtime.checks import InPlace
-from redzone.runtime.pending import is_on_host
+from redzone.runtime.look import Look
 from redzone.runtime.plan import Plan, plan_for
 from redzone.runtime.state import State, clean, first_of
 
@@ -94,7 +94,8 @@ class Prepared:
         """The same program with every condition checked at its access."""
         twin = copy.copy(self)
         twin.exactly, twin._plan = True, None
-        twin.__dict__.pop("small", None)
+        for name in ("small", "look"):
+            twin.__dict__.pop(name, None)
         return twin
 
     # The program
@@ -115,11 +116,16 @@ class Prepared:
         """The checks the program needs at run time."""
         report = self.finished()
         if self._plan is None:
-            self._plan = Plan() if report is None else self.planned(report, self.exactly, is_on_host())
+            self._plan = Plan() if report is None else self.planned(report, self.exactly, beside=True)
         return self._plan
 
-    def planned(self, report: Report, exactly: bool, host: bool = False) -> Plan:
-        return plan_for(report, self.traced.inputs, lambda leaf: leaf not in self.gone, exactly, host)
+    def planned(self, report: Report, exactly: bool, beside: bool = False) -> Plan:
+        return plan_for(report, self.traced.inputs, lambda leaf: leaf not in self.gone, exactly, beside)
+
+    @functools.cached_property
+    def look(self) -> Look:
+        """The program of the checks that are made beside this one."""
+        return Look(self.plan.looked_beside(), [source.aval for source in self.traced.inputs])
 
     def call(self, leaves: Sequence[Any]) -> Any:
         """The plain program, put into the one being traced."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import threading
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -27,10 +28,20 @@ class Failure:
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
 class Checked:
-    """A program and its report; none where it needs none."""
+    """A program that was checked, and its report; none where it needs none.
 
-    program: Program
+    The program is not kept alive for this: it may close over large arrays. Its report does that.
+    """
+
+    key: tuple[Any, ...]
+    """Equal for equal programs: the function and the shapes of its arguments."""
+    jaxpr: Callable[[], Any]
     report: Report | None
+
+
+def checked(program: Program, report: Report | None) -> Checked:
+    """What to remember of a program."""
+    return Checked(_key(program), weakref.ref(program.jaxpr), report)
 
 
 class Session:
@@ -42,8 +53,12 @@ class Session:
         *,
         prepare: Callable[[Report], None] | None = None,
         noticed: Callable[[Report], None] | None = None,
+        keeps: Callable[[Report], bool] | None = None,
     ) -> None:
-        """`prepare` sees each report first and may silence what is not wanted; `noticed` is told of each new one."""
+        """`prepare` sees each report first and may silence what is not wanted; `noticed` is told of each new one.
+
+        Reports that `keeps` does not want are counted and let go, and their programs with them.
+        """
         self.mode = mode
         """May be changed on the way."""
         self.is_open = False
@@ -53,12 +68,17 @@ class Session:
         """The session that was the innermost when this one was opened."""
         self.prepare = prepare
         self._noticed = noticed
+        self._keeps = keeps
         self._lock = threading.Lock()
         self._checked: dict[Any, list[Checked]] = {}
         self._reports: list[Report] = []
         self._errors: list[Failure] = []
         self._seconds = 0.0
         self._seen = 0
+        self.accesses = 0
+        """How many accesses the programs have, over all reports."""
+        self.checked = 0
+        """How many programs have a report."""
 
     @property
     def reports(self) -> tuple[Report, ...]:
@@ -95,26 +115,39 @@ class Session:
         """Whether there is no finding and nothing that redzone failed on."""
         return not self.findings and not self.errors
 
+    def __str__(self) -> str:
+        from redzone.runtime.telling import tally_of
+
+        return tally_of(self)
+
     def known(self, program: Program) -> Checked | None:
         """The same program if it was met before."""
         with self._lock:
             candidates = tuple(self._checked.get(_key(program), ()))
-        for checked in candidates:
-            if same_program(checked.program.jaxpr, program.jaxpr):
-                return checked
+        for met in candidates:
+            jaxpr = met.jaxpr()
+            if jaxpr is not None and same_program(jaxpr, program.jaxpr):
+                return met
         return None
 
-    def keep(self, checked: Checked) -> None:
+    def keep(self, met: Checked) -> None:
         """Remember a program that was checked, and its report where it is new here."""
+        report = met.report
         with self._lock:
-            same = self._checked.setdefault(_key(checked.program), [])
-            is_new = checked not in same
-            if is_new:
-                same.append(checked)
-                if checked.report is not None:
-                    self._reports.append(checked.report)
-        if is_new and checked.report is not None and self._noticed is not None:
-            self._noticed(checked.report)
+            same = self._checked.setdefault(met.key, [])
+            if met in same:
+                return
+            same[:] = [other for other in same if other.jaxpr() is not None]
+            kept = report is not None and (self._keeps is None or self._keeps(report))
+            same.append(met if kept else dataclasses.replace(met, report=None))
+            if report is None:
+                return
+            self.checked += 1
+            self.accesses += len(report.accesses)
+            if kept:
+                self._reports.append(report)
+        if self._noticed is not None:
+            self._noticed(report)
 
     def failed(self, name: str, error: Exception) -> None:
         """Remember something that redzone failed on."""

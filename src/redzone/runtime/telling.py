@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from redzone.frontend import compat
 from redzone.frontend.unwatched import unwatched
 from redzone.report.model import Access, Report, Verdict
 from redzone.report.paths import shown_path
@@ -44,18 +45,30 @@ def _lines(access: Access, names: list[str]) -> Iterator[str]:
         yield f"  compiled in: {', '.join(names[:3])}{more}"
 
 
+def full_name(report: Report) -> str:
+    """Of the report of a compiled program: `train.py:step`, or JAX's name where the function is JAX's own."""
+    origin = compat.origin_of(report.jaxpr)
+    if not origin.file or compat.is_jaxs_own(origin.file):
+        return report.name
+    return f"{shown_path(origin.file)}:{origin.function}"
+
+
 def summary(session: Session) -> str:
-    """`redzone: 12 programs compiled, 3 with accesses, 41 accesses, 1 unsafe, 2 unknown; 12.3 ms`."""
-    reports = session.reports
-    accesses = sum(len(report.accesses) for report in reports)
+    """`redzone: 12 programs compiled, 41 accesses in 3 of them, 1 unsafe, 2 unknown; checking took 12.3 ms`."""
+    return f"{tally_of(session)}; checking took {seconds_as_text(session.seconds)}"
+
+
+def tally_of(session: Session) -> str:
+    """The same without the time."""
+    accesses = f"{_count(session.accesses, 'access', 'accesses')} in {session.checked} of them"
     parts = [
         f"{_count(session.programs, 'program')} compiled",
-        f"{_count(accesses, 'access', 'accesses')} in {len(reports)} of them" if reports else "no access in them",
+        accesses if session.checked else "no access in them",
         _verdicts(session.findings) if session.findings else "no findings",
     ]
     if session.errors:
         parts.append(f"{_count(len(session.errors), 'failure')} of redzone's own")
-    return f"redzone: {', '.join(parts)}; checking took {seconds_as_text(session.seconds)}"
+    return f"redzone: {', '.join(parts)}"
 
 
 def whole(session: Session) -> str:

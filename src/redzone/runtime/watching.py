@@ -10,10 +10,9 @@ from __future__ import annotations
 import contextvars
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from redzone import api
-from redzone.access.xla import ACCESSES
 from redzone.engine import inventory_of
 from redzone.frontend import compat, intercept
 from redzone.frontend.intercept import Program
@@ -21,9 +20,10 @@ from redzone.frontend.unwatched import unwatched
 from redzone.report.model import Report
 from redzone.runtime.errors import OutOfBounds, unsafe_program
 from redzone.runtime.mode import Mode
-from redzone.runtime.session import Checked, Session
+from redzone.runtime.session import Session, checked
 
-_lock = threading.Lock()
+#: Held while sessions open and close; a compile never asks for it.
+_lock = threading.RLock()
 _open: tuple[Session, ...] = ()
 _current: contextvars.ContextVar[Session | None] = contextvars.ContextVar("redzone_session", default=None)
 
@@ -44,11 +44,8 @@ def open_session(session: Session) -> None:
         first = watches and not any(s.watches for s in _open)
         _open = (*_open, session)
         session.is_open = True
-    if first:
-        try:
-            intercept.watch(_on_compile)
-        except Exception as error:
-            session.failed("this JAX", error)
+        if first:
+            _reported(session, lambda: intercept.watch(_on_compile))
 
 
 def close_session(session: Session) -> None:
@@ -59,16 +56,20 @@ def close_session(session: Session) -> None:
     with _lock:
         if not session.is_open:
             return
+        if session.watches and not session.programs and not session.errors:
+            _reported(session, intercept.confirm)
         session.is_open = False
         _open = tuple(s for s in _open if s is not session)
-        last = session.watches and not any(s.watches for s in _open)
-    if session.watches and not session.programs and not session.errors:
-        try:
-            intercept.confirm()
-        except Exception as error:
-            session.failed("this JAX", error)
-    if last:
-        intercept.unwatch(_on_compile)
+        if session.watches and not any(s.watches for s in _open):
+            intercept.unwatch(_on_compile)
+
+
+def _reported(session: Session, step: Callable[[], None]) -> None:
+    """Do something that fails in a JAX which is not known; that is the session's to tell."""
+    try:
+        step()
+    except Exception as error:
+        session.failed("this JAX", error)
 
 
 def exchange(innermost: Session | None) -> Session | None:
@@ -123,13 +124,8 @@ def _on_compile(program: Program) -> None:
     started = time.perf_counter()
     error: OutOfBounds | None = None
     try:
-        checked = next(filter(None, (session.known(program) for session in sessions)), None)
-        if checked is None:
-            checked = Checked(program, _report(program, sessions))
-        for session in sessions:
-            session.keep(checked)
-        if stops and checked.report is not None:
-            error = unsafe_program(checked.report)
+        if not _is_plain(program):
+            error = _looked_into(program, sessions, stops)
     except Exception as failure:
         # Whatever is wrong in here, the user's program is not the one to suffer.
         for session in sessions:
@@ -142,15 +138,30 @@ def _on_compile(program: Program) -> None:
         raise error
 
 
+def _is_plain(program: Program) -> bool:
+    """Whether a small program needs no check: it has no access, or is one operation whose index is an argument."""
+    jaxpr, _ = compat.open_jaxpr(program.jaxpr)
+    if len(jaxpr.eqns) > _SMALL:
+        return False
+    sites = inventory_of(program.jaxpr).sites.values()
+    if program.is_operation and len(jaxpr.eqns) == 1:
+        return all(site.eqn is jaxpr.eqns[0] and not site.opaque for site in sites)
+    return not sites
+
+
+def _looked_into(program: Program, sessions: list[Session], stops: bool) -> OutOfBounds | None:
+    """Check a program, or remember it; the error where it is to be stopped."""
+    met = next(filter(None, (session.known(program) for session in sessions)), None)
+    if met is None:
+        met = checked(program, _report(program, sessions))
+    for session in sessions:
+        session.keep(met)
+    return unsafe_program(met.report) if stops and met.report is not None else None
+
+
 @unwatched()
 def _report(program: Program, sessions: list[Session]) -> Report | None:
     """The report of a program; None where it has no access, or is an operation in which nothing was found."""
-    jaxpr, _ = compat.open_jaxpr(program.jaxpr)
-    if len(jaxpr.eqns) <= _SMALL:
-        if program.is_operation and len(jaxpr.eqns) == 1 and jaxpr.eqns[0].primitive in ACCESSES:
-            return None
-        if not inventory_of(program.jaxpr).sites:
-            return None
     with compat.plain_surroundings():
         api.first_use()
         report = api.check_traced(program.traced())

@@ -8,10 +8,13 @@ const VERDICTS = ["unsafe", "unknown", "requires", "declared", "masked", "safe"]
 const RANK = Object.fromEntries(VERDICTS.map((v, i) => [v, i]));
 const SHORT = { bfloat16: "bf16", float: "f", uint: "u", int: "i", complex: "c", bool: "bool" };
 
+// Taken from the page itself, which then names no address at all.
+const SVG = document.querySelector("svg").namespaceURI;
+
 /** An element with attributes and children; text is always text, never markup. */
 function h(tag, attributes, ...children) {
   const svg = ["svg", "g", "rect", "line", "path", "text", "title", "defs", "pattern", "circle"].includes(tag);
-  const node = svg ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+  const node = svg ? document.createElementNS(SVG, tag) : document.createElement(tag);
   for (const [name, value] of Object.entries(attributes ?? {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);

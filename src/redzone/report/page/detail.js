@@ -108,6 +108,7 @@ function detailOf(a) {
 function showDetail(a, open = true) {
   const detail = document.querySelector(".detail");
   if (!detail) return;
-  detail.replaceChildren(...detailOf(a).flat(9).filter((x) => x instanceof Node));
+  // Drawings take the width they are given, so it must be there first.
   if (open) document.querySelector(".panes").classList.add("open");
+  detail.replaceChildren(...detailOf(a).flat(9).filter((x) => x instanceof Node));
 }

@@ -35,7 +35,12 @@ function indexBar(access, bounds, witness, W) {
     put("text", { x: far, y: below, "text-anchor": "end" }, "red zone");
   } else put("text", { x: (L + R) / 2, y: below, "text-anchor": "middle" }, `dimension ${bounds.dim}`);
   if (!known) {
-    put("text", { x: W / 2, y: 26, "text-anchor": "middle", class: "big" }, `index ${range(bounds.lo, bounds.hi)}, may be ${range(bounds.min, bounds.max)}`);
+    // Sizes are symbols here: which side can be left is known, how far is not.
+    const open = access.verdict !== "safe";
+    put("rect", { x: L, y: top + 5, width: R - L, height: tall - 10, class: "in", opacity: 0.6, rx: 2 });
+    if (open && isNumber(lo) && lo < 0) put("rect", { x: near, y: top + 5, width: L - near, height: tall - 10, class: "out", opacity: 0.6, rx: 2 });
+    if (open && String(bounds.hi) !== String(bounds.max)) put("rect", { x: R, y: top + 5, width: far - R, height: tall - 10, class: "out", opacity: 0.6, rx: 2 });
+    put("text", { x: W / 2, y: 26, "text-anchor": "middle", class: open ? "bad" : "big" }, `index ${range(bounds.lo, bounds.hi)}, may be ${range(bounds.min, bounds.max)}`);
     return svg;
   }
   // A window that starts at the largest legal index ends with the buffer.

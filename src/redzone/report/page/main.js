@@ -73,6 +73,7 @@ document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
   const typing = event.target.matches?.("input, select, textarea");
   if (event.key === "Escape") { if (typing) { event.target.blur(); list()?.focus({ preventScroll: true }); } else document.querySelector(".panes")?.classList.remove("open"); return; }
+  if (event.target.closest?.(".tabs") && (event.key === "ArrowLeft" || event.key === "ArrowRight")) { tabBy(event.key === "ArrowLeft" ? -1 : 1); document.querySelector(".tabs [aria-selected=true]").focus(); event.preventDefault(); return; }
   if (typing) { if (event.key === "Enter" || (event.key === "ArrowDown" && event.target.id === "search")) { list()?.focus({ preventScroll: true }); if (shown.length) choose(shown[0]); event.preventDefault(); } return; }
   if (event.key in ANYWHERE) { ANYWHERE[event.key](); event.preventDefault(); return; }
   if (current !== "accesses") return;

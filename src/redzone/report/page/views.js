@@ -40,7 +40,7 @@ function conditionsView() {
   return cards(causes.map((c) => h("section", { class: "card", id: `condition-${c.id}` },
     h("h2", {}, h("code", {}, c.text)), h("p", { class: "soft" }, [c.origin, functions[c.fn].name].filter(Boolean).join(" · ")),
     h("p", { class: "fixit" }, c.fix),
-    c.witness ? h("p", { class: "say v-unsafe" }, "Broken by ", h("code", {}, c.witness)) : "",
+    c.witness ? h("p", { class: "say v-unsafe" }, "An access leaves its array with ", h("code", {}, c.witness)) : "",
     h("div", { class: "links" }, c.ids.slice(0, 60).map((id) => h("a", { href: `#access-${id}` }, `#${id} ${accesses[id - 1].effect} ${aval(accesses[id - 1])} ${base(accesses[id - 1].location)}`)), c.ids.length > 60 ? h("span", {}, `and ${c.ids.length - 60} more`) : ""))), "No access depends on a condition on the inputs.");
 }
 

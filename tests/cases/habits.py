@@ -1,0 +1,165 @@
+"""What people write around an index: ring buffers, caches, row pointers, hashes, masks; right and almost right."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+import redzone
+from tests.cases import case, f32, flag, i8, i32, u8, u32
+
+
+@case(f32(8), i32(), f32())
+def ring_buffer(buffer, head, value):
+    def push(carry, _):
+        held, at = carry
+        held = held.at[at % 8].set(value)  #: safe
+        return (held, at + 1), held[(at - 3) % 8]  #: safe
+
+    return lax.scan(push, (buffer, head), None, 12)
+
+
+@case(f32(16, 4), f32(1, 4), i32(min=0, max=15))
+def a_cursor_that_stops_at_the_end(cache, new, cursor):
+    def push(carry, _):
+        held, at = carry
+        held = lax.dynamic_update_slice(held, new, (at, 0))  #: safe
+        return (held, jnp.minimum(at + 1, 15)), None
+
+    return lax.scan(push, (cache, cursor), None, 5)
+
+
+@case(f32(6), i32(5, min=0, max=6), i32(6), f32(4))
+def rows_of_a_sparse_matrix(values, pointers, columns, x):
+    def row(carry, i):
+        first, last = pointers[i], pointers[i + 1]  #: safe
+        add = lambda j, total: total + values[j] * x[columns[j]]  # noqa: E731  #: safe requires
+        return carry, lax.fori_loop(first, last, add, 0.0)
+
+    return lax.scan(row, 0, jnp.arange(4))
+
+
+@case(f32(7), f32())
+def the_last_that_is_less(x, wanted):
+    def body(carry):
+        low, high = carry
+        middle = (low + high + 1) // 2
+        below = x[middle] < wanted  #: safe
+        return jnp.where(below, middle, low), jnp.where(below, high, middle - 1)
+
+    low, _ = lax.while_loop(lambda c: c[0] < c[1], body, (jnp.int32(0), jnp.int32(6)))
+    return x[low]  #: safe
+
+
+@case(f32(8), i32(5), i32(5))
+def masked_by_what_another_index_does(x, i, j):
+    inside = (j >= 0) & (j < 8)
+    return jnp.where(inside, x.at[i].get(mode="promise_in_bounds"), 0.0)  #: requires
+
+
+@case(f32(8), i32(5))
+def masked_by_the_neighbour(x, i):
+    inside = (i >= 0) & (i < 8)
+    return jnp.where(jnp.roll(inside, 1), x.at[i].get(mode="promise_in_bounds"), 0.0)  #: requires
+
+
+@case(f32(8), i32(5))
+def masked_and_used_besides(x, i):
+    value = x.at[i].get(mode="promise_in_bounds")  #: requires
+    return jnp.where((i >= 0) & (i < 8), value, 0.0), jnp.sum(value)
+
+
+@case(f32(8), i32(5))
+def masked_by_what_is_wrong_with_it(x, i):
+    outside = (i < 0) | (i >= 8)
+    return jnp.where(outside, 0.0, x.at[i].get(mode="promise_in_bounds"))  #: masked
+
+
+@case(f32(8), i32(5))
+def one_too_far_in_both_wheres(x, i):
+    inside = (i >= 0) & (i <= 8)
+    return jnp.where(inside, x[jnp.where(inside, i, 0)], 0.0)  #: unsafe
+
+
+@case(f32(8), f32())
+def nan_becomes_minus_one(x, t):
+    at = jnp.where(jnp.isnan(t), -1.0, jnp.clip(t, 0, 7))
+    return x.at[at.astype(np.int32)].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(8), f32(min=0.0, max=1.0))
+def a_share_of_everything(x, t):
+    return x[(t * 8).astype(np.int32)]  #: unsafe
+
+
+@case(f32(8), f32())
+def negative_floats_as_unsigned(x, t):
+    return x[jnp.clip(t, -3, 7).astype(np.uint8)]  #: safe
+
+
+@case(f32(256), u8(), u8())
+def bytes_wrap_inside_a_table_of_all(x, i, j):
+    return x[i + j], x[i * j], x[i - j]  #: safe
+
+
+@case(f32(300), i8())
+def a_byte_counted_from_its_least(x, i):
+    return x[i.astype(np.int32) + 128]  #: safe
+
+
+@case(f32(8), u32())
+def unsigned_before_the_first(x, i):
+    return x[jnp.minimum(i - np.uint32(1), 7)]  #: safe
+
+
+@case(f32(1000), i32(min=0, max=70000), i32(min=0, max=70000))
+def a_product_that_wraps_below_the_limit(x, i, stride):
+    at = i * stride
+    low = lax.cond(at < 1000, lambda: x[at], lambda: 0.0)  #: unknown
+    both = lax.cond((at < 1000) & (at >= 0), lambda: x[at], lambda: 0.0)  #: safe
+    return low + both
+
+
+@case(f32(4), i32(6, min=0, max=6))
+def lanes_that_stop_at_different_times(x, limits):
+    def lane(limit):
+        body = lambda c: (c[0] + 1, c[1] + x[c[0]])  # noqa: E731  #: masked
+        return lax.while_loop(lambda c: c[0] < jnp.minimum(limit, 4), body, (0, 0.0))
+
+    return jax.vmap(lane)(limits)
+
+
+@case(f32(9))
+def past_what_stopped_the_loop(x):
+    body = lambda c: (c[0] + 1, c[1] + x[c[0]])  # noqa: E731  #: safe
+    i, _ = lax.while_loop(lambda c: (c[0] < 9) & (c[1] < 3.0), body, (0, 0.0))
+    return x[i]  #: unsafe
+
+
+@case(f32(6), i32(5))
+def a_promise_in_one_branch_of_many_lanes(x, i):
+    def lane(j):
+        def chosen():
+            redzone.assume(j, min=0, max=5)
+            return x.at[j].get(mode="promise_in_bounds")  #: requires
+
+        return lax.cond(j > 2, chosen, lambda: 0.0)
+
+    return jax.vmap(lane)(i)
+
+
+@case(f32(6), flag(6))
+def positions_of_the_true_ones(x, mask):
+    return x[jnp.argmax(mask)], x[jnp.sum(mask) - 1], x[jnp.cumsum(mask) - 1]  #: safe
+
+
+@case(f32(8), i32(), i32())
+def the_remainder_by_an_input(x, i, j):
+    return lax.cond((j > 0) & (j <= 8), lambda: x[i % j], lambda: 0.0)  #: safe
+
+
+@case(f32(4), u32(2))
+def the_highest_bits_of_a_hash(x, words):
+    return x[(words[0] * np.uint32(2654435761)) >> np.uint32(30)]  #: safe
