@@ -81,7 +81,7 @@ def test_lines_are_those_of_the_program(decode: Explanation) -> None:
 
 def test_primitives_are_named(decode: Explanation) -> None:
     count = {row.name: row.count for row in decode.primitives}
-    assert count["while"] == 1
+    assert count["while"] >= 1
     assert count["gather"] >= 1
     assert "(exactly)" in count and "(slice)" in count
 
@@ -301,8 +301,9 @@ class TestTrace:
 
     def test_events_say_where(self, decode: Explanation) -> None:
         events = decode.to_trace()["traceEvents"]
-        (loop,) = [e for e in events if e["name"] == "while" and e["cat"] == "equation"]
-        assert loop["args"]["line"].endswith(f"programs.py:{programs.decode.__code__.co_firstlineno + 7}")
+        loops = {e["args"]["line"] for e in events if e["name"] == "while" and e["cat"] == "equation"}
+        line = programs.decode.__code__.co_firstlineno + 7
+        assert len(loops) == 1 and loops.pop().endswith(f"programs.py:{line}")
         names = {e["name"] for e in events}
         assert {"walk", "slice", "facts", "exact", "exactly", "witness", "decide"} <= names
         assert all("programs.py" in e["args"]["accesses"][0] for e in events if e["name"] == "exactly")
