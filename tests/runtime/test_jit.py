@@ -381,6 +381,16 @@ class TestInsideOthers:
         raises(jax.jit(outer), X, BAD)
 
 
+class TestBesideCheckingSessions:
+    def test_a_session_sees_the_function_and_nothing_of_the_guards_own(self) -> None:
+        f = redzone.jit(lambda x, i: x[i] + x[i * i // 2 * (i % 3)])
+        with redzone.checking(mode="report", report=lambda _: None) as session:
+            f(X, GOOD)
+            raises(f, X, BAD)
+        assert not session.errors
+        assert all(not r.name.startswith("_look") for r in session.reports)
+
+
 class TestContracts:
     def test_an_annotated_range_is_checked_on_entry(self) -> None:
         def f(x: Any, i: Annotated[jax.Array, redzone.Range(0, 9)]) -> Any:

@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from redzone.frontend.compat import is_jit_disabled
+from redzone.frontend.unwatched import unwatched
 from redzone.report.model import Access, Report
 from redzone.runtime import pending
 from redzone.runtime.aot import GuardedTraced
@@ -205,7 +206,8 @@ class Guarded:
         assert report is not None
         plan = prepared.planned(report, exactly=True)
         own = leaves[len(prepared.outer) :]
-        state = jax.jit(lambda *values: prepared.guarded(values, plan)[1])(*own)
+        with unwatched():
+            state = jax.jit(lambda *values: prepared.guarded(values, plan)[1])(*own)
         code, value = (int(x) for x in np.asarray(state))
         if not code:
             self._look_closer(prepared)

@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 
+from redzone.frontend.unwatched import unwatched
 from redzone.runtime import pending
 from redzone.runtime.checks import OnEntry, breaks, look_at_input
 from redzone.runtime.state import clean
@@ -40,7 +41,8 @@ class Look:
 
     def _compile(self, types: Sequence[Any]) -> None:
         try:
-            self.program.lower(*types).compile()
+            with unwatched():
+                self.program.lower(*types).compile()
         except Exception:
             # The first call compiles it then, and says what is wrong.
             return
@@ -50,7 +52,8 @@ class Look:
         if self._compiling is not None:
             self._compiling.join()
             self._compiling = None
-        return self.program(*(leaves[k] for k in self.asked))
+        with unwatched():
+            return self.program(*(leaves[k] for k in self.asked))
 
     def broken(self, leaves: Sequence[Any]) -> int:
         """The number of the first check that the host finds broken, 0 if none is."""

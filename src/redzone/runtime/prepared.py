@@ -15,6 +15,7 @@ import numpy as np
 from redzone.api import check_traced, first_use
 from redzone.frontend.compat import closed_over, has_refs, is_wide
 from redzone.frontend.trace import Traced, trace
+from redzone.frontend.unwatched import unwatched
 from redzone.report.model import Access, Report
 from redzone.runtime.checks import InPlace
 from redzone.runtime.look import Look
@@ -78,7 +79,7 @@ class Prepared:
 
     def _check(self, wide: bool) -> None:
         try:
-            with jax.enable_x64(wide), jax.disable_jit(False):
+            with unwatched(), jax.enable_x64(wide), jax.disable_jit(False):
                 self.report = check_traced(self.traced)
         except BaseException as error:
             self.failure = error
