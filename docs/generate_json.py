@@ -85,7 +85,7 @@ def _type(value: dict[str, Any]) -> str:
         names = f"objects with {', '.join(f'`{name}`' for name in fields)}" if fields else _type(inner)
         return f"array of {names}"
     if kind == "object":
-        return f"object of {_type(value['additionalProperties'])}"
+        return f"object of {_type(value['additionalProperties'])}" if "additionalProperties" in value else "object"
     return str(kind)
 
 

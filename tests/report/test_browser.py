@@ -265,6 +265,16 @@ def test_the_icicle_can_be_looked_into(page: Any) -> None:
     assert tab.run("document.querySelectorAll('.ice').length") == before
 
 
+def test_an_explained_check_is_shown_by_line(page: Any) -> None:
+    (report,) = real_run().reports
+    explained = report.explain(compare=False).to_json()
+    tab = page(Run((report,), explanations=(explained,)), "#time")
+    assert tab.text(".card h2") == explained["sentence"]
+    assert "test_browser.py:" in tab.text(".card.detail")
+    titles = tab.run("[...document.querySelectorAll('.ice button')].map(b => b.title)")
+    assert any("test_browser.py:" in title for title in titles), "the stages are broken down"
+
+
 def test_narrow_screens_show_one_thing_at_a_time(page: Any, tab: Browser) -> None:
     tab.size(400, 800)
     tab = page(full_run())

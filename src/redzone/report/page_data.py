@@ -53,6 +53,7 @@ def page_data(run: Run) -> dict[str, Any]:
         "lints": list(lints.values()),
         "sources": sources,
         "codes": {code.code: {"name": code.name, "meaning": code.meaning} for code in CODES.values()},
+        "explanations": [_explanation(one, run.root) for one in run.explanations],
         "unused": [
             {"text": complaint(s), "place": f"{shown_file(s.location.file, run.root)}:{s.location.line}"}
             for s in run.unused_comments()
@@ -66,6 +67,20 @@ def _cause(
     witness = next((w["shown"] for one in ids if (w := accesses[one - 1]["witness"]) is not None), "")
     kept = {name: cause[name] for name in ("text", "origin", "fix")}
     return {**kept, "id": number, "fn": function, "ids": ids, "witness": witness}
+
+
+def _explanation(one: dict[str, Any], root: str) -> dict[str, Any]:
+    """Where a check's time went, as far as a page shows it."""
+    kept = {name: one.get(name) for name in ("name", "sentence", "jax", "lines", "accesses", "advice", "tree")}
+    return {**_with_shown_paths(kept, root), "tree": _shown_tree(kept["tree"], root)}
+
+
+def _shown_tree(node: Any, root: str) -> Any:
+    """A tree of times, its lines as they are shown."""
+    if not isinstance(node, dict):
+        return None
+    children = [_shown_tree(child, root) for child in node.get("children", ())]
+    return {"name": shown_file(str(node["name"]), root), "value": node["seconds"], "children": children}
 
 
 def packed(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
