@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
@@ -116,3 +117,13 @@ def scatter_inside(x, i):
 @case(f32(4), i32(3, min=0, max=4))
 def scatter_outside(x, i):
     return x.at[i].add(1.0, mode="promise_in_bounds")  #: unsafe
+
+
+@case(f32(4), i32(min=-2, max=0))
+def what_counts_from_the_end(x, i):
+    return lax.dynamic_slice(x, (jnp.where(i < 0, i + 4, i),), (1,))  #: safe
+
+
+@case(f32(4), i32(min=-2, max=0))
+def one_after_what_counts_from_the_end(x, i):
+    return lax.dynamic_slice(x, (jnp.where(i < 0, i + 4, i) + 1,), (1,))  #: unsafe

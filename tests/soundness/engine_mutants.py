@@ -236,6 +236,20 @@ def _seen_inside_only(right: Any) -> Any:
     return wrong
 
 
+def _all_beside(right: Any) -> Any:
+    """A write leaves every window as it was."""
+
+    def wrong(build: Any, eqn: Any, frame: Any, wants: Any) -> Any:
+        frame.wanted.setdefault(eqn.invars[0], {}).update(wants)
+        return {}
+
+    return wrong
+
+
+def _operands_do_not_matter(right: Any) -> Any:
+    return lambda step, rule: (key := right(step, rule)) and (key[0], *key[2:])
+
+
 LOOPS, REFINE, FORWARD = "engine.loops", "engine.refine", "engine.forward"
 
 ENGINE_MUTANTS = [
@@ -299,5 +313,11 @@ ENGINE_MUTANTS = [
     EngineMutant("every search ends before the end", f"{LOOPS}:stays_below", _constant(True)),
     EngineMutant("every product is with the last element", "engine.search:_is_last", _constant(True)),
     EngineMutant("all but the last value are tried", "engine.tabulate:range", lambda right: _shorter_range),
+    EngineMutant("a write changes nothing that is read", "engine.windows:_beside", _all_beside),
+    EngineMutant("equal equations on anything are equal", "engine.sharing:_key", _operands_do_not_matter),
+    EngineMutant(
+        "an index counts from before the end", f"{FORWARD}:from_the_end", lambda right: lambda i, n: right(i, n - 1)
+    ),
+    EngineMutant("≠ settles <", f"{REFINE}:_SAYS", lambda right: {**right, "ne": {"eq": 0, "lt": 1}}),
     EngineMutant("every callback raises", "engine.errors:_never_returns", _constant(True)),
 ]
