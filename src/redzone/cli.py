@@ -159,7 +159,9 @@ class Outcome:
             return
         if self.config.format == "text":
             # Comments that silence nothing are told once, when every function had its chance to use them.
-            _show(replace(report, suppressions=()), self.witnesses)
+            from redzone.report.terminal import show_report
+
+            show_report(replace(report, suppressions=()), self.witnesses)
         elif self.config.format == "concise":
             from redzone.report.concise import report_as_concise
 
@@ -190,7 +192,9 @@ class Outcome:
         if self.output:
             write(self.run(), self.config.format, self.output)
         elif self.config.format == "text":
-            self._finish_text()
+            from redzone.report.terminal import show_rest
+
+            show_rest(self.run())
         elif self.config.format == "concise":
             from redzone.report.concise import suppression_as_concise
 
@@ -202,14 +206,6 @@ class Outcome:
             click.echo(rendered(self.config.format, self.run()), nl=False)
         for line in self.baseline.words() if self.baseline is not None else ():
             click.echo(f"redzone: {line}", err=True)
-
-    def _finish_text(self) -> None:
-        from redzone.report.text import rendered_unused, summary_of
-
-        if self.unused():
-            _print(rendered_unused(self.unused()))
-        if summary_of(self.run()):
-            click.echo(summary_of(self.run()))
 
     def run(self) -> Run:
         """Everything that was checked, for the formats that show it at once."""
@@ -298,26 +294,6 @@ def _progress(what: str) -> Iterator[None]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         progress.add_task(what, total=None)
         yield
-
-
-def _show(report: Report, witnesses: bool) -> None:
-    from redzone.report.text import rendered
-
-    _print(rendered(report, witnesses))
-    click.echo()
-
-
-def _print(content: Any) -> None:
-    """In colour on a terminal (unless NO_COLOR says otherwise), plain and 80 wide in a pipe."""
-    if sys.stdout.isatty():
-        from rich.console import Console
-
-        console = Console()
-        console.print(content, markup=False, highlight=False, emoji=False, width=min(console.width, 120))
-    else:
-        from redzone.report.text import as_plain
-
-        click.echo(as_plain(content))
 
 
 def _codes(text: str | None, option: str) -> tuple[str, ...] | None:

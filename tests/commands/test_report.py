@@ -82,3 +82,38 @@ def test_it_needs_no_jax(run: Run, tmp_path: Path) -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], cwd=tmp_path, env=os.environ, capture_output=True, text=True)
     assert done.stdout == "0 False\n", done.stderr
+
+
+def test_on_a_terminal(run: Run, tmp_path: Path) -> None:
+    pty = pytest.importorskip("pty")
+    for options, code in (((), 0), (("--html",), 0)):
+        master, slave = pty.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "redzone", "report", "r.json", *options],
+            cwd=tmp_path,
+            env={**os.environ, "TERM": "xterm", "NO_COLOR": "", "COLUMNS": "100"},
+            stdout=slave,
+            stderr=slave,
+        )
+        os.close(slave)
+        shown = everything(master)
+        assert process.wait(timeout=120) == code
+        if options:
+            assert "wrote r.html" in shown and (tmp_path / "r.html").read_text().startswith("<!doctype html>")
+        else:
+            assert "\x1b[1;31m" in shown and "2 checked, 2 findings, 1 could not be checked" in shown
+
+
+def everything(master: int) -> str:
+    """What a terminal was sent, up to its end."""
+    chunks = []
+    while True:
+        try:
+            chunk = os.read(master, 65536)
+        except OSError:  # the other side is closed
+            break
+        if not chunk:
+            break
+        chunks.append(chunk)
+    os.close(master)
+    return b"".join(chunks).decode()

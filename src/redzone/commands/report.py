@@ -62,6 +62,10 @@ def report(
             write(run, format, output)
         elif target != _HERE:
             write(run, format, target)
+        elif format == "text" and sys.stdout.isatty():
+            from redzone.report.terminal import show_run
+
+            show_run(run)
         elif format in _SUFFIX and sys.stdout.isatty():
             beside = str(Path(file).with_suffix(_SUFFIX[format]))
             write(run, format, beside)
