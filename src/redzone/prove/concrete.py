@@ -141,15 +141,16 @@ _QUOTIENTS, _REMAINDERS = np.frompyfunc(_quotient, 2, 1), np.frompyfunc(_remaind
 
 @_exact("div")
 def _div(eqn: Any, a: Any, b: Any) -> Any:
-    return _wrapped(_QUOTIENTS(a.astype(object), b.astype(object)), a.dtype)
+    return wrapped(_QUOTIENTS(a.astype(object), b.astype(object)), a.dtype)
 
 
 @_exact("rem")
 def _rem(eqn: Any, a: Any, b: Any) -> Any:
-    return _wrapped(_REMAINDERS(a.astype(object), b.astype(object)), a.dtype)
+    return wrapped(_REMAINDERS(a.astype(object), b.astype(object)), a.dtype)
 
 
-def _wrapped(values: Any, dtype: Any) -> Any:
+def wrapped(values: Any, dtype: Any) -> Any:
+    """Whole numbers of any size as a machine integer holds them."""
     info = dtype_info(np.dtype(dtype))
     span = 1 << info.bits
     values = np.asarray(values, object)

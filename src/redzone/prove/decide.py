@@ -43,6 +43,12 @@ CHEAP = 400
 FEW = 48
 #: What the exact stage may cost for one access: four in five of those it settles cost a tenth of this.
 EACH = 400
+#: What replaying an access may cost that leaves its array for certain, if perhaps in a late iteration.
+LATE = 8_000
+#: What looking for witnesses of one access after the other may cost in all, where numpy does.
+ALONE = 100_000
+#: How many iterations are looked at first.
+HINTS = 8
 #: How many equations make a program large, and how many open accesses are many.
 LARGE = 600
 MANY = 8
@@ -59,6 +65,8 @@ class Deciding:
             analysis.program.forget({id(eqn): eqn for eqn in analysis.broken})
         size = analysis.inventory.equations
         self.purse = Purse(min(8000, 2000 + 2 * size))
+        self.alone = Purse(ALONE, compiles=False)
+        """What looking for witnesses of one access after the other may cost in all."""
         # What trying the ends of the contract may cost where nothing points to them; a large program without a
         # contract has no ends to try.
         promised = any(not (source.open_above and source.open_below) for source in traced.inputs)
@@ -72,6 +80,9 @@ class Deciding:
         """The writes whose mode drops what lies outside, but whose negative indices wrap."""
         self.for_z3: set[int] = set()
         """The accesses z3 might have settled, were it installed."""
+        self.certain: dict[int, tuple[int, ...]] = {}
+        """The accesses that some iteration of a loop takes outside whatever the inputs are, as far as can be seen; and
+        which iterations those may be."""
         self.points: dict[int, list[dict[int, Any]]] = {}
         """By access: inputs that should make it leave its array."""
         self.buffers = Buffers(traced)
@@ -133,6 +144,7 @@ class Deciding:
         """The verdict of each open access: what inputs show where nothing is proved, else its condition."""
         still = [site for site, _ in open_sites if id(site.eqn) not in proved]
         self.cornered = self.at_the_corners(still) if still else {}
+        self.cornered |= self.together(open_sites)
         for site, seen in open_sites:
             key = id(site.eqn)
             self.settle(result[key], site, seen, proposals[key], key in proved)
@@ -154,6 +166,22 @@ class Deciding:
         return witnesses(self.traced.jaxpr, sites, inputs, self.facts, ends, self.corners)
 
     @staged("masks")
+    def together(self, open_sites: list[tuple[Site, list[Seen]]]) -> dict[int, Witness]:
+        """Accesses that leave their arrays whatever the inputs are: one replay for all of them."""
+        sure = [
+            site
+            for site, seen in open_sites
+            if id(site.eqn) not in self.cornered
+            and id(site.eqn) not in self.wraps
+            and (id(site.eqn) in self.certain or any(_is_outside(site, one.facts) for one in seen))
+        ]
+        if len(sure) < 2:
+            return {}
+        cost = 2 * self.analysis.inventory.equations + LATE
+        inputs, purse = self.traced.inputs, Purse(2 * cost, compiles=False, each=cost)
+        purse.first = tuple(dict.fromkeys(k for site in sure for k in self.certain.get(id(site.eqn), ())))[:HINTS]
+        return witnesses(self.traced.jaxpr, sure, inputs, self.facts, [{}], purse)
+
     def masked(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
         """Settle the reads whose results are thrown away whenever they are outside."""
         found = masked_sites(self.analysis, self.traced.jaxpr, self.facts, [site for site, _ in open_sites])
@@ -200,6 +228,9 @@ class Deciding:
             if outcome is None or not outcome.cases:
                 continue
             self.points[key] = [exact.inputs_at(c.point) for c in outcome.cases[:4] if c.point is not None]
+            if any(c.is_certain() for c in outcome.cases):
+                iterations = {n for c in outcome.cases if c.point for a, n in c.point.items() if a.leaf < 0}
+                self.certain[key] = tuple(sorted(iterations))[:HINTS]
             if outcome.needs is not None and (outcome.needs or outcome.relations):
                 found[key] = Proposal(outcome.needs, outcome.made, None, relations=outcome.relations)
         self.timings["exact"] += time.perf_counter() - started
@@ -395,7 +426,11 @@ class Deciding:
         family = "1" if site.effect == "read" else "2"
         wraps = id(site.eqn) in self.wraps
         outside = any(_is_outside(site, one.facts) for one in seen)
-        blamed = proposal.made or self.breaks_contract(proposal)
+        certain = id(site.eqn) in self.certain
+        blamed = proposal.made or self.breaks_contract(proposal) or certain
+        if certain:
+            # Some iteration leaves the array whatever the inputs are: that may be a late one.
+            self.purse.left = max(self.purse.left, LATE)
         if (outside or blamed) and not wraps and id(site.eqn) not in self.cornered:
             witness = self.searched(site, proposal, blamed or not outside)
             if witness is not None:
@@ -431,9 +466,14 @@ class Deciding:
     def searched(self, site: Site, proposal: Proposal, search: bool) -> Witness | None:
         """An input that makes an access leave its array; what numpy can evaluate is tried before JAX compiles."""
         inputs, needs = self.traced.inputs, proposal.needs
-        for purse in (Purse(self.purse.left, compiles=False), self.purse):
+        cheap = Purse(min(self.purse.left, self.alone.left), compiles=False)
+        for purse in (cheap, self.purse):
+            purse.first = self.certain.get(id(site.eqn), ())
             points = self.points.get(id(site.eqn), [])
+            before = purse.left
             found = find_witness(self.traced.jaxpr, site, inputs, self.facts, needs, search, purse, points)
+            if purse is cheap:
+                self.alone.left -= before - purse.left
             if found is not None:
                 return found
         return None

@@ -51,6 +51,11 @@ class Case:
         """At least 0 where the index is outside."""
         return self.index - self.column.limit - 1 if self.above else -self.index - 1
 
+    def is_certain(self) -> bool:
+        """Whether it is made of iterations and positions alone, so that no input has a say in it."""
+        atoms = {*self.region.box, *self.region.atoms(), *self.index.terms}
+        return self.point is not None and all(a.leaf < 0 and not a.name.startswith("v") for a in atoms)
+
 
 @dataclasses.dataclass(slots=True)
 class Outcome:

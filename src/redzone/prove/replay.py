@@ -22,15 +22,18 @@ from redzone.engine.slice import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHIL
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
-from redzone.prove.concrete import evaluate, is_exact_here
+from redzone.prove.concrete import evaluate, is_exact_here, wrapped
 from redzone.stages import recorded
 
 #: What one replay may cost: an equation evaluated here counts 1, one compiled by JAX for the first time 500.
 COST = 8_000
 _COMPILE = 500
 ELEMENTS = 1 << 22
+#: A loop with more iterations than this is not run from its beginning where its end can be reached without.
+LONG = 24
 
 
+_ADD = primitives()["add_p"]
 _STATEFUL = frozenset(
     primitives()[name]
     for name in ("get_p", "swap_p", "addupdate_p", "new_ref_p", "ref_p", "empty_ref_p", "freeze_p", "run_state_p")
@@ -56,10 +59,14 @@ class Plan(NamedTuple):
 class Purse:
     """What all replays of one check may cost together."""
 
-    def __init__(self, cost: int = COST, compiles: bool = True) -> None:
+    def __init__(self, cost: int = COST, compiles: bool = True, each: int = COST) -> None:
         self.left = cost
+        self.each = each
+        """What a single one may cost."""
         self.compiles = compiles
         """Whether what numpy cannot evaluate may be compiled."""
+        self.first: tuple[int, ...] = ()
+        """The iterations of long loops to look at first."""
 
 
 Found = dict[int, tuple[tuple[int, ...], str]]
@@ -87,7 +94,7 @@ class Replay:
     @recorded("replay")
     def attempt(self, arguments: list[Any]) -> Found:
         """Run the program on these inputs: the offending index and path of each access that leaves."""
-        given = self.left = min(COST, self.purse.left)
+        given = self.left = min(self.purse.each, self.purse.left)
         self.found = {}
         self.path.clear()
         # Where nothing may be compiled, JAX need not even start.
@@ -299,6 +306,10 @@ class Replay:
         consts, carry, xs = inputs[:nc], inputs[nc : nc + nk], inputs[nc + nk :]
         rows: list[Any] = [None] * length
         wanted = self.carried(eqn, outs)
+        if length > LONG and not outs and not self.assumes:
+            steps = self.counters(inner, nc, nk, wanted)
+            if steps is not None and all(carry[i] is not None for i in wanted):
+                return self.ends_first(eqn, inputs, steps)
         order = range(length - 1, -1, -1) if p["reverse"] else range(length)
         for t in order:
             self.path.append(f"iteration {t}")
@@ -307,6 +318,46 @@ class Replay:
             self.path.pop()
             carry, rows[t] = results[:nk], results[nk:]
         return [*carry, *(_stacked([r[i] for r in rows], v.aval) for i, v in enumerate(eqn.outvars[nk:]))]
+
+    def counters(self, body: Any, first: int, count: int, wanted: frozenset[int]) -> dict[int, int] | None:
+        """By carry, how much an iteration adds to it; None where one that matters is anything but a plain counter."""
+        makers = {v: e for e in body.eqns for v in e.outvars}
+        found = {}
+        for i in wanted:
+            if i >= count:
+                return None
+            carry, result = body.invars[first + i], body.outvars[i]
+            made = makers.get(result) if type(result) is not Literal else None
+            if result is carry:
+                found[i] = 0
+                continue
+            if made is None or made.primitive is not _ADD or carry.aval.shape or not _is_integer(carry.aval):
+                return None
+            a, b = made.invars
+            step = b if a is carry else a
+            if (a is not carry and b is not carry) or type(step) is not Literal:
+                return None
+            found[i] = int(step.val)
+        return found
+
+    def ends_first(self, eqn: Any, inputs: list[Any], steps: dict[int, int]) -> list[Any]:
+        """A long loop of which only counters matter, and nothing afterwards: the ends first, in whatever order."""
+        p = eqn.params
+        inner, inner_consts = open_jaxpr(p["jaxpr"])
+        (nc, nk), length = scan_counts(p), p["length"]
+        consts, start, xs = inputs[:nc], inputs[nc : nc + nk], inputs[nc + nk :]
+        ends = (*(k for k in self.purse.first if 0 <= k < length), length - 1)
+        for k in dict.fromkeys((*ends, *range(length))):
+            t = length - 1 - k if p["reverse"] else k
+            carry: list[Any] = [None] * nk
+            for i, step in steps.items():
+                dtype = inner.invars[nc + i].aval.dtype
+                carry[i] = start[i] if not step else wrapped(np.asarray(int(start[i]) + k * step, object), dtype)
+            self.path.append(f"iteration {t}")
+            row = [None if x is None else x[t] for x in xs]
+            self.run(inner, inner_consts, [*consts, *carry, *row])
+            self.path.pop()
+        return [None] * len(eqn.outvars)
 
     def loop(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
         p = eqn.params
@@ -329,6 +380,10 @@ class Replay:
             if not holds.any():
                 return list(carry)
             t += 1
+
+
+def _is_integer(aval: Any) -> bool:
+    return getattr(aval, "dtype", None) is not None and np.dtype(aval.dtype).kind in "iu"
 
 
 def _kept(holds: np.ndarray, new: Any, old: Any) -> Any:

@@ -1,0 +1,90 @@
+"""Loops too long to be run from their beginning, which leave their arrays late."""
+
+from __future__ import annotations
+
+from jax import lax
+from jax import numpy as jnp
+
+from tests.cases import case, f32
+
+
+@case(f32(79_992))
+def last_block_of_many(x):
+    def add(k, total):
+        return total + lax.dynamic_slice(x, (k * 16,), (16,)).sum()  #: unsafe
+
+    return lax.fori_loop(0, 5_000, add, 0.0)
+
+
+@case(f32(80_000))
+def last_block_of_many_inside(x):
+    def add(k, total):
+        return total + lax.dynamic_slice(x, (k * 16,), (16,)).sum()  #: safe
+
+    return lax.fori_loop(0, 5_000, add, 0.0)
+
+
+@case(f32(3_000))
+def one_in_the_middle(x):
+    def add(k, total):
+        return total + x[jnp.where(k == 1_500, 3_000, k)]  #: unsafe
+
+    return lax.fori_loop(0, 3_000, add, 0.0)
+
+
+@case(f32(3_000))
+def one_in_the_middle_inside(x):
+    def add(k, total):
+        return total + x[jnp.where(k == 1_500, 2_999, k)]  #: safe
+
+    return lax.fori_loop(0, 3_000, add, 0.0)
+
+
+@case(f32(10_000))
+def flattened_and_one_more(x):
+    def row(i, total):
+        return lax.fori_loop(0, 100, lambda j, t: t + x[i * 100 + j + 1], total)  #: unsafe
+
+    return lax.fori_loop(0, 100, row, 0.0)
+
+
+@case(f32(10_000))
+def flattened(x):
+    def row(i, total):
+        return lax.fori_loop(0, 100, lambda j, t: t + x[i * 100 + j], total)  #: safe
+
+    return lax.fori_loop(0, 100, row, 0.0)
+
+
+@case(f32(300))
+def neighbours_past_the_end(x):
+    def smooth(i, x):
+        right = x[i + 1]  #: unsafe
+        return x.at[i].set(x[i - 1] + right)  #: safe
+
+    return lax.fori_loop(1, 300, smooth, x)
+
+
+@case(f32(300))
+def neighbours(x):
+    def smooth(i, x):
+        return x.at[i].set(x[i - 1] + x[i + 1])  #: safe
+
+    return lax.fori_loop(1, 299, smooth, x)
+
+
+@case(f32(3_000))
+def from_the_end(x):
+    def step(total, k):
+        return total + x[k - 1], None  #: safe
+
+    return lax.scan(step, 0.0, jnp.arange(3_000), reverse=True)[0]
+
+
+@case(f32(3_000))
+def by_a_counter_from_the_end(x):
+    def step(held, _):
+        k, total = held
+        return (k - 1, total + x[k]), None  #: unsafe
+
+    return lax.scan(step, (jnp.int32(3_000), 0.0), None, length=3_000, reverse=True)[0]
