@@ -48,9 +48,12 @@ bench: $(VENV)-bench/installed
 	$(VENV)-bench/bin/python -m bench.guarded.measure --out bench/results/guarded-cpu.json
 	$(VENV)-bench/bin/python docs/insert_guarded.py
 
-# Writes docs/rules.md from the table of codes, and what the examples in the documentation print.
+# Writes docs/rules.md from the table of codes, docs/json.md from the schema, the gallery, and what the examples in the
+# documentation print.
 docs: $(VENV)/installed-dev
 	$(BIN)/python docs/generate_rules.py
+	$(BIN)/python docs/generate_json.py
+	$(BIN)/python docs/make_gallery.py
 	$(BIN)/python -m tests.doc_blocks
 
 clean:
