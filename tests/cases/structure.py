@@ -188,3 +188,19 @@ def share_of_another(x, weights, share):
     line = jnp.cumsum(weights)
     at = jnp.searchsorted(line, jnp.cumsum(weights + 1)[-1] * _part(share))  #: safe
     return x.at[at].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(4), i32(min=0, max=3))
+def a_solve_that_reads_inside(x, i):
+    def solve(_, b):
+        return b * lax.dynamic_slice(x, (i,), (1,))[0]  #: safe
+
+    return lax.custom_linear_solve(lambda v: v, x, solve)
+
+
+@case(f32(4), i32())
+def a_solve_that_may_read_outside(x, i):
+    def solve(_, b):
+        return b * lax.dynamic_slice(x, (i,), (1,))[0]  #: requires
+
+    return lax.custom_linear_solve(lambda v: v, x, solve)

@@ -66,6 +66,7 @@ SCAN_P = primitives()["scan_p"]
 WHILE_P = primitives()["while_p"]
 SHARD_MAP_P = primitives().get("shard_map_p")
 AXIS_INDEX_P = primitives().get("axis_index_p")
+LINEAR_SOLVE_P = primitives().get("linear_solve_p")
 HIGH_P = primitives().get("call_hi_primitive_p")
 _SPECIAL = {**dict.fromkeys(ACCESSES, 1), **dict.fromkeys(CALLS, 2), COND_P: 3, SCAN_P: 4, WHILE_P: 5, assume_p: 9}
 if HIGH_P is not None:
@@ -170,6 +171,18 @@ class Inventory:
                         self.other.add(eqn.primitive)
         self.size[key] = total
         self.touches[key] = touches
+
+
+def constants_of(eqn: Any) -> list[tuple[Any, range]]:
+    """The jaxprs inside an equation, each with the positions of the operands that are its first inputs."""
+    if eqn.primitive is not LINEAR_SOLVE_P:
+        return [(closed, range(0)) for closed in inner_jaxprs(eqn.params)]
+    found, start = [], 0
+    for closed, count in zip(eqn.params["jaxprs"], eqn.params["const_lengths"], strict=True):
+        if closed is not None:
+            found.append((closed, range(start, start + count)))
+        start += count
+    return found
 
 
 def _is_renaming(eqn: Any) -> bool:
@@ -676,15 +689,21 @@ class _Build:
         self.emit(SIMPLE, eqn, [self.unasked(a) for a in eqn.invars], outs).rule = _ANYTHING
 
     def foreign(self, eqn: Any, frame: Frame) -> None:
-        """An unmodelled primitive that runs a jaxpr of its own: its accesses are judged for any operands."""
-        for closed in inner_jaxprs(eqn.params):
+        """A primitive without a rule that runs jaxprs of its own: their accesses are judged for any operands.
+
+        Only the constants that a linear solve hands to each of its jaxprs are what they are.
+        """
+        for closed, first in constants_of(eqn):
             inner, consts = open_jaxpr(closed)
             if self.slicer.inventory.touches.get(id(inner)):
                 body = self.slicer.program(inner, consts, ())
                 step = self.emit(
                     CALL,
                     eqn,
-                    [self.unasked(inner.invars[i]) for i, _ in body.inputs],
+                    [
+                        self.slot(frame, eqn.invars[first[i]]) if i < len(first) else self.unasked(inner.invars[i])
+                        for i, _ in body.inputs
+                    ],
                     [-1] * len(inner.outvars),
                 )
                 step.bodies = (body,)

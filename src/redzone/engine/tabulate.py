@@ -20,7 +20,7 @@ SPREAD = 64
 VALUES = 32
 STEPS = 80
 
-_SELECT = primitives()["select_n_p"]
+_SELECT, _MUL = primitives()["select_n_p"], primitives()["mul_p"]
 
 #: The steps from the one number to the result, in order, and the number's slot.
 Plan = tuple[list[Step], int]
@@ -94,7 +94,9 @@ def _plan(program: Program, step: Step) -> Plan | None:
 
 def _is_plain(step: Step) -> bool:
     """Whether a step computes one scalar from others, by its operands alone."""
-    if step.kind != SIMPLE or step.rule is None or len(step.outs) != 1 or not step.ins or step.volatile:
+    if step.kind != SIMPLE or step.rule is None or len(step.outs) != 1 or not step.ins:
+        return False
+    if step.volatile and step.eqn.primitive is not _MUL:
         return False
     if not (step.rule.pointwise or step.eqn.primitive is _SELECT):
         return False
