@@ -16,7 +16,7 @@ from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import summed
-from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
+from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIGNATURE, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
 from redzone.engine.tabulate import SPREAD, tabulated
 from redzone.engine.wrapping import from_the_end, wrapped_by
@@ -424,12 +424,12 @@ def _conditions(program: Program, step: Step) -> list[tuple[int, bool]]:
     """The factors of a product that may be conditions on the other one: their slots, and whether they are arrays."""
     if len(step.ins) != 2 or not dtype_info(step.eqn.outvars[0].aval.dtype).integral:
         return []
-    found, masks = [], program.behind()
+    found = []
     for k in (0, 1):
         factor, other, shape = step.ins[k], step.ins[1 - k], step.eqn.invars[k].aval.shape
         if program.template[factor] is not None or (shape and shape != step.eqn.outvars[0].aval.shape):
             continue
-        if narrows(program, factor) & masks[other]:
+        if program.template[other] is None and narrows(program, factor) >> other % SIGNATURE & 1:
             found.append((factor, bool(shape)))
     return found
 
