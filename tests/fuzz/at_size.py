@@ -13,6 +13,14 @@ from redzone.frontend import compat
 _FUNCTIONS = {"mod": lambda a, b: a % b, "floordiv": lambda a, b: a // b, "max": max, "min": min}
 
 
+#: Sizes are assumed to be below this; nothing is claimed of larger ones.
+LARGEST = 2**31
+
+
+class TooLarge(ArithmeticError):
+    """An array of the program would be larger than anything is claimed of."""
+
+
 def number(value: Any, sizes: Mapping[str, int]) -> Any:
     """A dimension expression as a number, read from how JAX writes it; any other value as it is."""
     if not _is_expression(value):
@@ -53,6 +61,8 @@ class AtSize:
                 return atom
             if atom not in names:
                 shape = tuple(number(n, self.sizes) for n in atom.aval.shape)
+                if any(n >= LARGEST for n in shape):
+                    raise TooLarge
                 # A variable that is dropped has a type of its own, and no one reads it.
                 names[atom] = atom if shape == atom.aval.shape else compat.Var(atom.aval.update(shape=shape))
             return names[atom]

@@ -14,6 +14,7 @@ import numpy as np
 
 from redzone.domains import DtypeInfo, Fact, dtype_info, join, leq, meet, settle, summarised, top, widen
 from redzone.domains.fact import strided
+from redzone.domains.symbolic import at_most
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import OBSERVE, SIMPLE, LoopShape, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
@@ -162,10 +163,11 @@ def _after(fact: Fact, lo: int, hi: int, info: DtypeInfo, by: int) -> Fact | Non
         outside = bool(np.min(new.lo) < info.min or np.max(new.hi) > info.max)
         return None if outside else new
     low, high = fact.lo + lo, fact.hi + hi
-    if low < info.min or high > info.max:
+    # Sizes that may or may not be too large count as too large.
+    if not at_most(info.min, low) or not at_most(high, info.max):
         return None
     if fact.step == 1:
-        return Fact(low, high, 0 if low == high else 1)
+        return Fact(low, high, 0 if low is high or low == high else 1)
     step = by if fact.step == 0 else _gcd(fact.step, by)
     return Fact(low, high, 0 if low == high else max(step, 1))
 

@@ -85,8 +85,8 @@ class Want(NamedTuple):
 
 
 def is_followed(aval: Any) -> bool:
-    """Whether windows of such an array are followed: integers, of known size."""
-    return dtype_info(getattr(aval, "dtype", None)).integral and all(type(n) is int for n in aval.shape)
+    """Whether windows of such an array are followed: integers, of known size, and some."""
+    return dtype_info(getattr(aval, "dtype", None)).integral and all(type(n) is int and n for n in aval.shape)
 
 
 def read(build: _Build, eqn: Any, frame: Frame) -> bool:
