@@ -8,7 +8,7 @@ from jax import numpy as jnp
 from tests.cases import case, f32
 
 
-@case(f32(79_992))
+@case(f32(79_992), runs=False)
 def last_block_of_many(x):
     def add(k, total):
         return total + lax.dynamic_slice(x, (k * 16,), (16,)).sum()  #: unsafe
@@ -16,7 +16,7 @@ def last_block_of_many(x):
     return lax.fori_loop(0, 5_000, add, 0.0)
 
 
-@case(f32(80_000))
+@case(f32(80_000), runs=False)
 def last_block_of_many_inside(x):
     def add(k, total):
         return total + lax.dynamic_slice(x, (k * 16,), (16,)).sum()  #: safe
@@ -24,7 +24,7 @@ def last_block_of_many_inside(x):
     return lax.fori_loop(0, 5_000, add, 0.0)
 
 
-@case(f32(3_000))
+@case(f32(3_000), runs=False)
 def one_in_the_middle(x):
     def add(k, total):
         return total + x[jnp.where(k == 1_500, 3_000, k)]  #: unsafe
@@ -32,7 +32,7 @@ def one_in_the_middle(x):
     return lax.fori_loop(0, 3_000, add, 0.0)
 
 
-@case(f32(3_000))
+@case(f32(3_000), runs=False)
 def one_in_the_middle_inside(x):
     def add(k, total):
         return total + x[jnp.where(k == 1_500, 2_999, k)]  #: safe
@@ -40,7 +40,7 @@ def one_in_the_middle_inside(x):
     return lax.fori_loop(0, 3_000, add, 0.0)
 
 
-@case(f32(10_000))
+@case(f32(10_000), runs=False)
 def flattened_and_one_more(x):
     def row(i, total):
         return lax.fori_loop(0, 100, lambda j, t: t + x[i * 100 + j + 1], total)  #: unsafe
@@ -48,7 +48,7 @@ def flattened_and_one_more(x):
     return lax.fori_loop(0, 100, row, 0.0)
 
 
-@case(f32(10_000))
+@case(f32(10_000), runs=False)
 def flattened(x):
     def row(i, total):
         return lax.fori_loop(0, 100, lambda j, t: t + x[i * 100 + j], total)  #: safe
@@ -56,7 +56,7 @@ def flattened(x):
     return lax.fori_loop(0, 100, row, 0.0)
 
 
-@case(f32(300))
+@case(f32(300), runs=False)
 def neighbours_past_the_end(x):
     def smooth(i, x):
         right = x[i + 1]  #: unsafe
@@ -65,7 +65,7 @@ def neighbours_past_the_end(x):
     return lax.fori_loop(1, 300, smooth, x)
 
 
-@case(f32(300))
+@case(f32(300), runs=False)
 def neighbours(x):
     def smooth(i, x):
         return x.at[i].set(x[i - 1] + x[i + 1])  #: safe
@@ -73,7 +73,7 @@ def neighbours(x):
     return lax.fori_loop(1, 299, smooth, x)
 
 
-@case(f32(3_000))
+@case(f32(3_000), runs=False)
 def from_the_end(x):
     def step(total, k):
         return total + x[k - 1], None  #: safe
@@ -81,7 +81,7 @@ def from_the_end(x):
     return lax.scan(step, 0.0, jnp.arange(3_000), reverse=True)[0]
 
 
-@case(f32(3_000))
+@case(f32(3_000), runs=False)
 def by_a_counter_from_the_end(x):
     def step(held, _):
         k, total = held
