@@ -476,6 +476,26 @@ class TestElsewhere:
         with pytest.raises(redzone.OutOfBounds):
             f(X, GOOD)
 
+    def test_the_first_result_does_not_wait_for_the_look(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        import time
+
+        from redzone.runtime.look import Look
+
+        compile_look, release = Look._compile, threading.Event()
+
+        def slow(self: Look, types: Any) -> None:
+            release.wait(30)
+            compile_look(self, types)
+
+        monkeypatch.setattr(Look, "_compile", slow)
+        f = redzone.jit(picked)
+        started = time.monotonic()
+        f(X, BAD)
+        assert time.monotonic() - started < 25
+        release.set()
+        with pytest.raises(redzone.OutOfBounds, match=r"i\[1\] is 20"):
+            redzone.wait()
+
     def test_both_kinds_of_checks(self) -> None:
         f = redzone.jit(lambda x, i, j: x[i] + x[j * j // 2 * (j % 3)])
         f(X, GOOD, GOOD)

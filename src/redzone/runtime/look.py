@@ -47,6 +47,10 @@ class Look:
             # The first call compiles it then, and says what is wrong.
             return
 
+    def is_compiling(self) -> bool:
+        """Whether its program is not there yet."""
+        return self._compiling is not None and self._compiling.is_alive()
+
     def started(self, leaves: Sequence[Any]) -> Any:
         """The state that a program on the device will have found."""
         if self._compiling is not None:
