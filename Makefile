@@ -45,7 +45,7 @@ $(VENV)-bench/installed: pyproject.toml bench/requirements.txt
 bench: $(VENV)-bench/installed
 	$(VENV)-bench/bin/python bench/run.py
 	$(VENV)-bench/bin/python docs/insert_bench.py
-	$(VENV)-bench/bin/python -m bench.guarded.measure --out bench/results/guarded-cpu.json
+	$(VENV)-bench/bin/python -m bench.guarded.measure --scale 4 --out bench/results/guarded-cpu.json
 	$(VENV)-bench/bin/python docs/insert_guarded.py
 
 # Writes docs/rules.md from the table of codes, docs/json.md from the schema, the gallery, and what the examples in the

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import jax
+import numpy as np
 
 from redzone.frontend.unwatched import unwatched
 from redzone.runtime import pending
@@ -26,6 +27,7 @@ class Look:
     def __init__(self, checks: Checks, avals: Sequence[Any]) -> None:
         self.checks = checks
         self.asked = sorted({check.leaf for _, check in checks})
+        self.plain = _plain(checks, avals)
         self.program = jax.jit(self._look)
         self._compiling: threading.Thread | None = None
         if checks and not pending.is_on_host():
@@ -47,6 +49,19 @@ class Look:
             # The first call compiles it then, and says what is wrong.
             return
 
+    def is_kept(self, leaves: Sequence[Any]) -> bool:
+        """Whether every check holds, if the host sees that at once; False says nothing."""
+        if self.plain is None:
+            return False
+        for leaf, low, high in self.plain:
+            value = leaves[leaf]
+            if not isinstance(value, jax.Array) or isinstance(value, jax.core.Tracer) or not value.is_ready():  # type: ignore[attr-defined]
+                return False
+            array = np.asarray(value)
+            if array.size and (_least(array, axis=None) < low or _greatest(array, axis=None) > high):
+                return False
+        return True
+
     def is_compiling(self) -> bool:
         """Whether its program is not there yet."""
         return self._compiling is not None and self._compiling.is_alive()
@@ -66,6 +81,25 @@ class Look:
     def is_ready(self, leaves: Sequence[Any]) -> bool:
         """Whether the inputs are there, so that the host need not wait for them."""
         return all(getattr(leaves[k], "is_ready", _yes)() for k in self.asked)
+
+
+_least, _greatest = np.minimum.reduce, np.maximum.reduce
+
+
+def _plain(checks: Checks, avals: Sequence[Any]) -> list[tuple[int, int, int]] | None:
+    """The checks as (input, least, greatest) where each is a range of all elements of an integer input."""
+    found = []
+    for _, check in checks:
+        dtype = getattr(avals[check.leaf], "dtype", None)
+        if not isinstance(dtype, np.dtype) or dtype.kind not in "iu" or check.place or check.finite:
+            return None
+        info = np.iinfo(dtype)
+        low = info.min if check.low is None else check.low
+        high = info.max if check.high is None else check.high
+        if type(low) is not int or type(high) is not int:
+            return None
+        found.append((check.leaf, low, high))
+    return found
 
 
 def _yes() -> bool:

@@ -54,6 +54,8 @@ class Prepared:
         """Where the function's own inputs stand among the leaves of a call, between what is static."""
         self.report: Report | None = None
         self.failure: BaseException | None = None
+        self.beside: Look | None = None
+        """The look at the inputs that goes with a program that is compiled."""
         self.exactly = False
         """Whether every condition is checked at its access."""
         self.missed: list[Access] = []
@@ -97,6 +99,7 @@ class Prepared:
         twin.exactly, twin._plan = True, None
         for name in ("small", "look"):
             twin.__dict__.pop(name, None)
+        twin.beside = None
         return twin
 
     # The program
