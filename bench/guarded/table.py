@@ -38,4 +38,11 @@ def summary(rows: list[Row]) -> str:
                 f"{kind.capitalize()}: a call takes {statistics.median(runs):.2f}× (at most {max(runs):.2f}×), "
                 f"the first result {statistics.median(firsts):.2f}× (at most {max(firsts):.2f}×)."
             )
+    again = [row["ratio"]["again"] for row in rows if "again" in row["ratio"]]
+    if again:
+        first = [row["compile"]["again"] / row["compile"]["plain"] for row in rows]
+        parts.append(
+            f"The plain program measured a second time: {min(again):.2f}–{max(again):.2f}× a call, "
+            f"{min(first):.2f}–{max(first):.2f}× the first result."
+        )
     return " ".join(parts)
