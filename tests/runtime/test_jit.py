@@ -534,6 +534,12 @@ class TestFailures:
         with pytest.warns(Unguarded, match="could not guard .*boom"):
             assert redzone.jit(picked)(X, GOOD) == jax.jit(picked)(X, GOOD)
 
+    def test_a_call_that_cannot_be_run_again_is_told_by_its_condition(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        f = redzone.jit(picked)
+        f(X, GOOD)
+        monkeypatch.setattr(f, "_confirmed", broken)
+        raises(f, X, BAD, match=r"i\[1\] is 20, which breaks .*\n  for this read to stay inside its array")
+
     def test_what_cannot_be_guarded_is_told(self) -> None:
         def f(x: Any, i: Any) -> Any:
             return jax.lax.custom_linear_solve(lambda v: v * 2 + 0 * v[i * i // 2].sum(), x, lambda mv, b: mv(b))

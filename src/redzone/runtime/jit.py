@@ -114,7 +114,7 @@ class Guarded:
         mode = asked(self._mode)
         if mode is Mode.OFF or _here.inside:
             return self._fn(*args, **kwargs), None
-        prepared = _here.resumed or self._exact.get(_signature(args, kwargs))
+        prepared = _here.resumed or (self._exact.get(_signature(args, kwargs)) if self._exact else None)
         if prepared is None:
             with tracing():
                 prepared = Prepared(self._fn, args, kwargs, self._name)
@@ -205,9 +205,14 @@ class Guarded:
         if isinstance(check, OnEntry) and check.condition is not None and kept is not None:
             complete = kept.complete()
             if complete is not None and not all(a.rule == "RZ204" for a in check.accesses):
-                seen = self._confirmed(prepared, complete)
-                if seen is None:
-                    return None
+                try:
+                    seen = self._confirmed(prepared, complete)
+                except Exception:
+                    # What cannot be run again, for want of memory say, is told by its condition alone.
+                    seen = None
+                else:
+                    if seen is None:
+                        return None
         error = error_of(report, check, value, leaves, seen)
         if asked(self._mode) is Mode.RAISE:
             return error
