@@ -426,11 +426,12 @@ class Deciding:
         family = "1" if site.effect == "read" else "2"
         wraps = id(site.eqn) in self.wraps
         outside = any(_is_outside(site, one.facts) for one in seen)
-        certain = id(site.eqn) in self.certain
-        blamed = proposal.made or self.breaks_contract(proposal) or certain
-        if certain:
-            # Some iteration leaves the array whatever the inputs are: that may be a late one.
-            self.purse.left = max(self.purse.left, LATE)
+        blamed = proposal.made or self.breaks_contract(proposal)
+        if id(site.eqn) in self.certain and not wraps and id(site.eqn) not in self.cornered:
+            witness = self.late(site)
+            if witness is not None:
+                self.unsafe(access, site, witness)
+                return
         if (outside or blamed) and not wraps and id(site.eqn) not in self.cornered:
             witness = self.searched(site, proposal, blamed or not outside)
             if witness is not None:
@@ -468,7 +469,6 @@ class Deciding:
         inputs, needs = self.traced.inputs, proposal.needs
         cheap = Purse(min(self.purse.left, self.alone.left), compiles=False)
         for purse in (cheap, self.purse):
-            purse.first = self.certain.get(id(site.eqn), ())
             points = self.points.get(id(site.eqn), [])
             before = purse.left
             found = find_witness(self.traced.jaxpr, site, inputs, self.facts, needs, search, purse, points)
@@ -477,6 +477,14 @@ class Deciding:
             if found is not None:
                 return found
         return None
+
+    def late(self, site: Site) -> Witness | None:
+        """A run of an access that some iteration takes outside whatever the inputs are, which may be a late one."""
+        purse = Purse(min(LATE, self.alone.left), compiles=False)
+        purse.first = self.certain[id(site.eqn)]
+        found = witnesses(self.traced.jaxpr, [site], self.traced.inputs, self.facts, [{}], purse)
+        self.alone.left -= LATE - purse.left
+        return found.get(id(site.eqn))
 
     def breaking(self, site: Site, proposal: Proposal) -> Witness | None:
         """An input that breaks the condition of an access, and makes it leave its array."""
