@@ -15,9 +15,10 @@ from redzone import __version__
 from redzone.commands.baseline import baseline as baseline_command
 from redzone.commands.explain import explain
 from redzone.commands.explaining import Explaining
+from redzone.commands.options import reporting
 from redzone.commands.report import report as report_command
 from redzone.commands.run import run as run_command
-from redzone.frontend.config import FORMATS, BadConfig, Config, check_codes, nearest_config
+from redzone.frontend.config import BadConfig, Config, check_codes, nearest_config
 from redzone.report.codes import CODES
 
 if TYPE_CHECKING:
@@ -52,18 +53,7 @@ def rules() -> None:
 @click.argument("targets", nargs=-1, required=True, metavar="TARGET...")
 @click.option("--arg", "arg_texts", multiple=True, metavar="SPEC", help="An argument: 'i32[10] min=0 max=9'.")
 @click.option("--dim", "dims", multiple=True, metavar="CONSTRAINT", help="On named dimensions: 'n >= 8'.")
-@click.option("--format", "shown_as", type=click.Choice(FORMATS), help="How to show the result.")
-@click.option("--output", "-o", metavar="FILE", type=click.Path(dir_okay=False), help="Write it to FILE instead.")
-@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page to FILE.")
-@click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Also write JSON to FILE.")
-@click.option("--sarif", metavar="FILE", type=click.Path(dir_okay=False), help="Also write SARIF to FILE.")
-@click.option("--junit", metavar="FILE", type=click.Path(dir_okay=False), help="Also write JUnit XML to FILE.")
-@click.option("--strict/--no-strict", default=None, help="Conditions on inputs and warnings count as findings too.")
-@click.option("--witness", is_flag=True, help="Show for each condition an input that breaks it.")
-@click.option("--exit-zero", is_flag=True, default=None, help="Exit with 0 even when there are findings.")
-@click.option("--select", metavar="CODES", help="Report only these rules, such as RZ1,RZ201.")
-@click.option("--ignore", metavar="CODES", help="Do not report these rules.")
-@click.option("--baseline", metavar="FILE", help="Findings listed there do not count; `redzone baseline` writes it.")
+@reporting
 @click.option("--explain", "explains", is_flag=True, help="Say where the checks' time went, against JAX's own.")
 @click.option("--trace", type=click.Path(dir_okay=False, path_type=Path), help="Write a trace for Perfetto.")
 def check(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redzone.frontend.config import FORMATS
+from redzone.commands.options import reporting
 
 if TYPE_CHECKING:
     from redzone.cli import Outcome
@@ -44,18 +44,7 @@ class _Run(click.Command):
 @click.command(cls=_Run, options_metavar="[OPTIONS]")
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as `python -m` does.")
 @click.option("--mode", metavar="MODE", default="report", show_default=True, help="report, raise or off.")
-@click.option("--format", "shown_as", type=click.Choice(FORMATS), help="How to show the result.")
-@click.option("--output", "-o", metavar="FILE", type=click.Path(dir_okay=False), help="Write it to FILE instead.")
-@click.option("--html", metavar="FILE", type=click.Path(dir_okay=False), help="Also write a page to FILE.")
-@click.option("--json", "json_file", metavar="FILE", type=click.Path(dir_okay=False), help="Also write JSON to FILE.")
-@click.option("--sarif", metavar="FILE", type=click.Path(dir_okay=False), help="Also write SARIF to FILE.")
-@click.option("--junit", metavar="FILE", type=click.Path(dir_okay=False), help="Also write JUnit XML to FILE.")
-@click.option("--strict/--no-strict", default=None, help="Conditions on inputs and warnings count as findings too.")
-@click.option("--witness", is_flag=True, help="Show for each condition an input that breaks it.")
-@click.option("--exit-zero", is_flag=True, default=None, help="Exit with 0 even when there are findings.")
-@click.option("--select", metavar="CODES", help="Report only these rules, such as RZ1,RZ201.")
-@click.option("--ignore", metavar="CODES", help="Do not report these rules.")
-@click.option("--baseline", metavar="FILE", help="Findings listed there do not count; `redzone baseline` writes it.")
+@reporting
 @click.argument("words", nargs=-1, type=click.UNPROCESSED, metavar="SCRIPT [ARGS]...")
 def run(
     module: str | None,
