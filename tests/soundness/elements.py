@@ -25,7 +25,8 @@ from redzone.engine.forward import Runner
 from redzone.engine.slice import Slicer
 from redzone.frontend.compat import open_jaxpr
 from redzone.prove.conditions import rerun_of
-from redzone.prove.elements import Elements, NotAffine, Work
+from redzone.prove.elements import Elements
+from redzone.prove.pieces import NotAffine, Work
 from tests.fuzz.check import traced
 from tests.fuzz.exact import Interpreter, Silent
 from tests.fuzz.generate import Argument, sample

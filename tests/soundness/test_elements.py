@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from redzone.domains.affine import Linear
-from redzone.prove import elements
+from redzone.prove import element_arithmetic, element_movement, elements
 from tests.soundness.elements import first_contradiction
 
 
@@ -119,11 +119,11 @@ TWINS = [
     ("nothing wraps", elements, "fitted", _never_wraps),
     ("half around", elements, "fitted", _wraps_half_as_far),
     ("what leaves a type is forgotten", elements, "fitted", _forgets_what_spills),
-    ("windows are not clamped", elements, "_clamped", _not_clamped),
-    ("another branch", elements, "_taken", _the_next_branch),
-    ("the other case of max, min and clamp", elements, "_split", _the_other_side),
+    ("windows are not clamped", element_movement, "_clamped", _not_clamped),
+    ("another branch", elements, "taken", _the_next_branch),
+    ("the other case of max, min and clamp", element_arithmetic, "_split", _the_other_side),
     ("the wrong entry of a table", elements.Elements, "entries", _the_entry_before),
-    ("reads of the first element", elements, "_read", _first_element),
+    ("reads of the first element", element_movement, "_read", _first_element),
 ]
 
 

@@ -16,7 +16,7 @@ from redzone.engine.program import COND, SCAN, SIMPLE, WHILE, Step
 from redzone.frontend.trace import Input
 from redzone.prove.declared import statement_at
 from redzone.prove.lints import leaf_of, outside, place_of
-from redzone.prove.needs import Lost
+from redzone.prove.need import Lost
 from redzone.prove.sweep import relevant
 from redzone.report.model import Access, DimBounds, Location, Loss
 

@@ -16,7 +16,8 @@ from redzone.engine import Analysis, Seen, run_forward
 from redzone.engine.forward import Context, Runner
 from redzone.engine.program import COND, OBSERVE, Program, Step
 from redzone.frontend.trace import Input
-from redzone.prove.needs import FAR, Lost, Need, Shared, Walk, hashable, is_far
+from redzone.prove.need import FAR, Lost, Need, hashable, is_far
+from redzone.prove.needs import Shared, Walk
 from redzone.report.model import Condition
 from redzone.stages import recorded
 

@@ -23,8 +23,9 @@ from redzone.engine.program import Step
 from redzone.frontend.trace import Input
 from redzone.prove import solver
 from redzone.prove.conditions import Common
-from redzone.prove.elements import LOOKS, Elements, NotAffine, Work
-from redzone.prove.needs import APART, FAR, Need
+from redzone.prove.elements import LOOKS, Elements
+from redzone.prove.need import APART, FAR, Need
+from redzone.prove.pieces import NotAffine, Work
 from redzone.report.model import Condition
 from redzone.stages import recorded
 

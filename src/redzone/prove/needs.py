@@ -8,16 +8,12 @@ after a forward run under it has proved the access (see `conditions`).
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any
 
 import numpy as np
 
-from redzone.access.site import column_of
-from redzone.access.xla import ACCESSES
-from redzone.domains import Fact, dtype_info, summarised
+from redzone.domains import dtype_info, summarised
 from redzone.domains.fact import TRUE
-from redzone.domains.symbolic import at_most, is_symbolic
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.loops import counted_by
@@ -25,104 +21,16 @@ from redzone.engine.program import CALL, COND, SCAN, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
 from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives
+from redzone.prove.need import Lost, Need, hashable, is_apart, is_far
+from redzone.prove.need_arithmetic import ARITHMETIC, shifted, times
+from redzone.prove.need_movement import MOVEMENT
 from redzone.rules.table import SAME, SUMMARY
 
-#: Stands for "no bound" in both directions.
-FAR = 2**62
-#: A need keeps at most this many elements of an input apart.
-APART = 4096
 #: How many equations deep a walk goes, and how many it looks at.
 DEEPEST = 80
 BUDGET = 100
 #: How many all walks of one program look at.
 ALTOGETHER = 400
-
-
-class Lost(Exception):
-    """The need cannot be pushed through a step; `step` is the equation that lost it."""
-
-    def __init__(self, step: Step | None, why: str = "") -> None:
-        super().__init__(why)
-        self.step = step
-
-
-@dataclasses.dataclass(slots=True)
-class Need:
-    """Bounds a value must keep: numbers, or arrays broadcastable to the value."""
-
-    lo: Any
-    hi: Any
-
-    def met_by(self, fact: Fact) -> bool:
-        low, high, lo, hi = bounds = (fact.lo, fact.hi, self.lo, self.hi)
-        if type(low) is int and type(high) is int and type(lo) is int and type(hi) is int:
-            return lo <= low and high <= hi
-        if not any(type(x) is np.ndarray for x in bounds):
-            return bool(at_most(lo, low)) and bool(at_most(high, hi))
-        if any(is_symbolic(x) for x in bounds):
-            # An array of numbers beside an expression of sizes: each is held against the farthest of the other.
-            need, whole = self.uniform(), summarised(fact)
-            return bool(at_most(need.lo, whole.lo)) and bool(at_most(whole.hi, need.hi))
-        return bool(np.all(np.asarray(fact.lo >= self.lo))) and bool(np.all(np.asarray(fact.hi <= self.hi)))
-
-    def uniform(self) -> Need:
-        """The strongest of these needs, for every element."""
-        if type(self.lo) is np.ndarray or type(self.hi) is np.ndarray:
-            return Need(_one(np.max, self.lo), _one(np.min, self.hi))
-        return self
-
-    def both(self, other: Need) -> Need:
-        a, b = _alike(self, other)
-        return Need(_max(a.lo, b.lo), _min(a.hi, b.hi))
-
-    def either(self, other: Need) -> Need:
-        a, b = _alike(self, other)
-        return Need(_min(a.lo, b.lo), _max(a.hi, b.hi))
-
-    def empty(self) -> bool:
-        if not (is_apart(self.lo) or is_apart(self.hi)):
-            return at_most(self.lo, self.hi) is False
-        return bool(np.any(np.asarray(self.lo) > np.asarray(self.hi)))
-
-
-def _one(strongest: Any, bound: Any) -> Any:
-    return bound if is_symbolic(bound) else int(strongest(bound))
-
-
-def is_apart(bound: Any) -> bool:
-    """Whether a bound differs between elements."""
-    return type(bound) is np.ndarray and bound.ndim > 0
-
-
-def _alike(a: Need, b: Need) -> tuple[Need, Need]:
-    bounds = (a.lo, a.hi, b.lo, b.hi)
-    ranks = {x.ndim for x in bounds if is_apart(x)}
-    mixed = len(ranks) > 1 or (ranks and any(map(is_symbolic, bounds)))
-    return (a.uniform(), b.uniform()) if mixed else (a, b)
-
-
-def _max(a: Any, b: Any) -> Any:
-    return np.maximum(a, b) if is_apart(a) or is_apart(b) else (b if at_most(a, b) else a)
-
-
-def _min(a: Any, b: Any) -> Any:
-    return np.minimum(a, b) if is_apart(a) or is_apart(b) else (a if at_most(a, b) else b)
-
-
-def hashable(bound: Any) -> Any:
-    return (bound.shape, bound.tobytes()) if type(bound) is np.ndarray else bound
-
-
-def is_far(bound: Any) -> bool:
-    """Whether a bound stands for none."""
-    return isinstance(bound, int | float) and abs(bound) >= FAR
-
-
-def _shift(bound: Any, by: Any) -> Any:
-    """A bound moved by a number; no bound stays none."""
-    if type(bound) is np.ndarray:
-        return np.where(np.abs(bound) >= FAR, bound, bound + by)
-    return bound if is_far(bound) else bound + by
 
 
 _P = primitives()
@@ -328,7 +236,7 @@ class Walk:
             if by is not None and type(shape.length) is int:
                 # A counter: what it reaches from its first value is known.
                 low, high = min(0, by * (shape.length - 1)), max(0, by * (shape.length - 1))
-                self.reach(parent, via.ins[place], Need(_shift(need.lo, -low), _shift(need.hi, -high)), None, -1)
+                self.reach(parent, via.ins[place], Need(shifted(need.lo, -low), shifted(need.hi, -high)), None, -1)
                 return
             self.carried(context, parent, via, place, i, need)
 
@@ -384,7 +292,7 @@ class Walk:
             k = env[step.ins[1]]
             if k.step != 0 or k.lo <= 0:
                 raise Lost(step)
-            ask(0, _times(need.lo, k.lo, 0), _times(need.hi, k.lo, k.lo - 1))
+            ask(0, times(need.lo, k.lo, 0), times(need.hi, k.lo, k.lo - 1))
             return
         if step.rule is REMAINDER:
             self.made = True
@@ -393,17 +301,17 @@ class Walk:
         kind = _NAMES.get(step.eqn.primitive)
         if kind is None or len(step.ins) != len(step.eqn.invars):
             raise Lost(step)
-        if dtype_info(step.eqn.outvars[0].aval.dtype).kind == "f" and kind not in ("same", "floor", *_MOVES):
+        if dtype_info(step.eqn.outvars[0].aval.dtype).kind == "f" and kind not in ("same", "floor", *MOVEMENT):
             raise Lost(step)
         if kind == "add" and self.flagged(context, step, need, stop, at):
             return
         if kind == "select":
             self.select(context, step, need, stop, at)
-        elif kind in _MOVES:
-            for position, moved in _MOVES[kind](step, slot, need, [env[i] for i in step.ins]):
+        elif kind in MOVEMENT:
+            for position, moved in MOVEMENT[kind](step, slot, need, [env[i] for i in step.ins]):
                 ask(position, moved.lo, moved.hi)
         else:
-            _BACK[kind](self, step, [env[i] for i in step.ins], need, ask)
+            ARITHMETIC[kind](self, step, [env[i] for i in step.ins], need, ask)
 
     def flagged(self, context: Context, step: Step, need: Need, stop: dict[int, Need] | None, at: int) -> bool:
         """`a * y + b * (1 - y)`: y is asked to be 0 or 1, and each of the two to meet the need."""
@@ -551,412 +459,3 @@ def is_wrap(context: Context, step: Step) -> bool:
         return False
     zero = context.env[test.ins[1]]
     return bool(zero is not None and zero.step == 0 and zero.lo == 0 and test.ins[0] == step.ins[1])
-
-
-def _times(bound: Any, k: int, plus: int) -> Any:
-    if type(bound) is np.ndarray:
-        return np.where(np.abs(bound) >= FAR, bound, bound * k + plus)
-    return bound if is_far(bound) else bound * k + plus
-
-
-def _sum(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any, sign: int) -> None:
-    a, b = facts[0], summarised(facts[1])
-    if sign < 0:
-        b = Fact(-b.hi, -b.lo, b.step)
-    width = [_width(f) for f in facts]
-    mine, room = min(width), _width_of(need)
-    if room is not None and mine > room and all(_holds_zero(f) for f in facts):
-        # Neither leaves room for the other: perhaps only one of them is not zero at a time.
-        whole = need.uniform()
-        for position in (0, 1):
-            back = sign < 0 and position == 1
-            ask(position, -whole.hi if back else whole.lo, -whole.lo if back else whole.hi)
-        return
-    if width[0] >= width[1]:
-        ask(0, _shift(need.lo, -b.lo), _shift(need.hi, -b.hi))
-    else:
-        a = summarised(a)
-        lo, hi = _shift(need.lo, -a.lo), _shift(need.hi, -a.hi)
-        if sign > 0:
-            ask(1, lo, hi)
-        else:
-            ask(1, _negated(hi), _negated(lo))
-
-
-def _width(fact: Fact) -> Any:
-    fact = summarised(fact)
-    return fact.hi - fact.lo
-
-
-def _width_of(need: Need) -> Any:
-    """How far apart the ends of a need are; None where it has no two."""
-    need = need.uniform()
-    if type(need.lo) is not int or type(need.hi) is not int or is_far(need.lo) or is_far(need.hi):
-        return None
-    return need.hi - need.lo
-
-
-def _holds_zero(fact: Fact) -> bool:
-    fact = summarised(fact)
-    return type(fact.lo) is int and type(fact.hi) is int and fact.lo <= 0 <= fact.hi
-
-
-def _negated(bound: Any) -> Any:
-    return -bound
-
-
-def _add(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
-    _sum(walk, step, facts, need, ask, 1)
-
-
-def _sub(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
-    _sum(walk, step, facts, need, ask, -1)
-
-
-def _neg(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
-    ask(0, -need.hi, -need.lo)
-
-
-def _mul(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
-    for position, other in ((0, facts[1]), (1, facts[0])):
-        if other.step == 0 and not other.kept and other.lo != 0:
-            k = other.lo
-            lo, hi = (need.lo, need.hi) if k > 0 else (_negated(need.hi), _negated(need.lo))
-            ask(position, _ceil_div(lo, abs(k)), _floor_div(hi, abs(k)))
-            return
-    for position, other in ((0, facts[1]), (1, facts[0])):
-        other = summarised(other)
-        if other.lo == 0 and other.hi == 1:
-            # Times a condition: itself or nothing.
-            ask(position, need.lo, need.hi)
-            return
-    raise Lost(step)
-
-
-def _ceil_div(bound: Any, k: int) -> Any:
-    if type(bound) is np.ndarray:
-        return np.where(np.abs(bound) >= FAR, bound, -(-bound // k))
-    return bound if is_far(bound) else -(-bound // k)
-
-
-def _floor_div(bound: Any, k: int) -> Any:
-    if type(bound) is np.ndarray:
-        return np.where(np.abs(bound) >= FAR, bound, bound // k)
-    return bound if is_far(bound) else bound // k
-
-
-def _div(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
-    k = facts[1]
-    if k.step != 0 or k.lo <= 0:
-        raise Lost(step)
-    need = need.uniform()
-    lo = _times(need.lo, k.lo, 0 if need.lo > 0 else -(k.lo - 1))
-    hi = _times(need.hi, k.lo, 0 if need.hi < 0 else k.lo - 1)
-    ask(0, lo, hi)
-
-
-def _rem(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
-    walk.made = True
-    ask(0, need.lo, need.hi)
-
-
-def _mask(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
-    walk.made = True
-    raise Lost(step)
-
-
-def _shift_right(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
-    k = facts[1]
-    if k.step != 0 or not 0 <= k.lo < 64:
-        raise Lost(step)
-    ask(0, _times(need.lo, 1 << k.lo, 0), _times(need.hi, 1 << k.lo, (1 << k.lo) - 1))
-
-
-def _max_of(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
-    _extreme(walk, step, facts, need, ask, upper=True)
-
-
-def _min_of(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
-    _extreme(walk, step, facts, need, ask, upper=False)
-
-
-def _extreme(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any, upper: bool) -> None:
-    """max: both operands stay below, one of them above; min the other way round."""
-    need = need.uniform()
-    a, b = (summarised(f) for f in facts)
-    for position, x, y in ((0, a, b), (1, b, a)):
-        if upper:
-            cut = y.step == 0 and x.lo < y.lo < need.lo
-            lo = need.lo if y.lo < need.lo and x.step != 0 else -FAR
-            hi = need.hi
-        else:
-            cut = y.step == 0 and x.hi > y.lo > need.hi
-            hi = need.hi if y.hi > need.hi and x.step != 0 else FAR
-            lo = need.lo
-        if cut:
-            walk.made = True
-        if x.step == 0:
-            # The limit itself: it must not be beyond the other end.
-            if (upper and x.lo > need.hi) or (not upper and x.lo < need.lo):
-                raise Lost(step, "the limit itself lies outside")
-            continue
-        ask(position, lo, hi)
-
-
-def _clamp(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
-    need = need.uniform()
-    low, x, high = (summarised(f) for f in facts)
-    if (low.lo < need.lo and x.lo < low.lo) or (high.hi > need.hi and x.hi > high.hi):
-        walk.made = True
-    if low.hi > need.hi or high.lo < need.lo:
-        raise Lost(step, "a limit itself lies outside")
-    ask(1, need.lo if low.lo < need.lo else -FAR, need.hi if high.hi > need.hi else FAR)
-
-
-def _convert(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
-    source, target = (dtype_info(v.aval.dtype) for v in (step.eqn.invars[0], step.eqn.outvars[0]))
-    if source.integral and target.integral:
-        lo, hi = _max(need.lo, target.min), _min(need.hi, target.max)
-        ask(0, lo, hi)
-        return
-    if source.kind == "f" and target.integral:
-        need = need.uniform()
-        lo = float(need.lo) if need.lo > 0 else float(np.nextafter(np.float32(need.lo - 1), np.float32(np.inf)))
-        hi = float(np.nextafter(np.float32(need.hi + 1), np.float32(-np.inf))) if need.hi >= 0 else float(need.hi)
-        ask(0, lo, hi)
-        return
-    raise Lost(step)
-
-
-def _same(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
-    ask(0, need.lo, need.hi)
-
-
-def _floor(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
-    need = need.uniform()
-    ask(
-        0,
-        float(np.ceil(need.lo)),
-        float(np.nextafter(np.float32(np.floor(need.hi) + 1), np.float32(-np.inf))),
-    )
-
-
-_BACK = {
-    "add": _add,
-    "sub": _sub,
-    "neg": _neg,
-    "mul": _mul,
-    "div": _div,
-    "rem": _rem,
-    "mask": _mask,
-    "shift": _shift_right,
-    "max": _max_of,
-    "min": _min_of,
-    "clamp": _clamp,
-    "convert": _convert,
-    "same": _same,
-    "floor": _floor,
-}
-
-
-# Rearrangements: the need moves with the elements.
-
-
-def _pieces(need: Need, shape: Any) -> Need:
-    """The need with bounds of the value's rank where they differ between elements."""
-    if not is_apart(need.lo) and not is_apart(need.hi):
-        return need
-    rank = len(shape)
-    lo, hi = (
-        x.reshape((1,) * (rank - np.ndim(x)) + np.shape(x)) if np.ndim(x) else np.full((1,) * rank, x)
-        for x in (need.lo, need.hi)
-    )
-    lo, hi = np.broadcast_arrays(lo, hi)
-    return Need(lo, hi)
-
-
-def _broadcast(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
-    dims = step.eqn.params["broadcast_dimensions"]
-    shape = step.eqn.invars[0].aval.shape
-    need = _pieces(need, step.eqn.params["shape"])
-    if not is_apart(need.lo):
-        return [(0, need)]
-    new = tuple(d for d in range(need.lo.ndim) if d not in dims)
-    spread = tuple(k for k, d in enumerate(dims) if shape[k] == 1)
-
-    def collapse(x: np.ndarray, strongest: Any) -> Any:
-        x = strongest(x, axis=new) if new else x
-        x = strongest(x, axis=spread, keepdims=True) if spread else x
-        return x if np.ndim(x) else int(x)
-
-    return [(0, Need(collapse(need.lo, np.max), collapse(need.hi, np.min)))]
-
-
-def _reshape(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
-    old, new = step.eqn.invars[0].aval.shape, step.eqn.outvars[0].aval.shape
-    need = _pieces(need, new)
-    if not is_apart(need.lo):
-        return [(0, need)]
-    try:
-        size = int(np.prod(new))
-        if size > APART:
-            return [(0, need.uniform())]
-        return [(0, Need(*(np.broadcast_to(x, new).reshape(old) for x in (need.lo, need.hi))))]
-    except (TypeError, ValueError):
-        return [(0, need.uniform())]
-
-
-def _squeeze(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
-    need = _pieces(need, step.eqn.outvars[0].aval.shape)
-    if not is_apart(need.lo):
-        return [(0, need)]
-    axes = tuple(step.eqn.params["dimensions"])
-    return [(0, Need(np.expand_dims(need.lo, axes), np.expand_dims(need.hi, axes)))]
-
-
-def _transpose(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
-    need = _pieces(need, step.eqn.outvars[0].aval.shape)
-    if not is_apart(need.lo):
-        return [(0, need)]
-    back = np.argsort(step.eqn.params["permutation"])
-    return [(0, Need(need.lo.transpose(back), need.hi.transpose(back)))]
-
-
-def _rev(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
-    need = _pieces(need, step.eqn.outvars[0].aval.shape)
-    if not is_apart(need.lo):
-        return [(0, need)]
-    axes = step.eqn.params["dimensions"]
-    return [(0, Need(np.flip(need.lo, axes), np.flip(need.hi, axes)))]
-
-
-def _slice(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
-    """Only the part that is taken must meet the need."""
-    p, shape = step.eqn.params, step.eqn.invars[0].aval.shape
-    strides = p["strides"] or (1,) * len(shape)
-    need = _pieces(need, step.eqn.outvars[0].aval.shape)
-    cut = [d for d, n in enumerate(shape) if (p["start_indices"][d], p["limit_indices"][d], strides[d]) != (0, n, 1)]
-    full = [shape[d] if d in cut else (need.lo.shape[d] if np.ndim(need.lo) else 1) for d in range(len(shape))]
-    if any(type(n) is not int for n in full) or int(np.prod(full)) > APART:
-        return [(0, need.uniform())]
-    window = tuple(
-        slice(p["start_indices"][d], p["limit_indices"][d], strides[d]) if d in cut else slice(None)
-        for d in range(len(shape))
-    )
-    lo, hi = np.full(full, -FAR), np.full(full, FAR)
-    lo[window], hi[window] = need.lo, need.hi
-    return [(0, Need(lo, hi))]
-
-
-def _stack(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
-    """Each operand is one position along a dimension of its own."""
-    axis, count = step.eqn.params["axis"], len(step.eqn.invars)
-    need = _pieces(need, step.eqn.outvars[0].aval.shape)
-    if not is_apart(need.lo):
-        return [(position, need) for position in range(count)]
-    parts = []
-    for position in range(count):
-        row = position if need.lo.shape[axis] > 1 else 0
-        lo, hi = np.take(need.lo, row, axis), np.take(need.hi, row, axis)
-        parts.append((position, Need(lo, hi) if np.ndim(lo) else Need(lo.item(), hi.item())))
-    return parts
-
-
-def _concatenate(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
-    axis, start, parts = step.eqn.params["dimension"], 0, []
-    need = _pieces(need, step.eqn.outvars[0].aval.shape)
-    for position, v in enumerate(step.eqn.invars):
-        size = v.aval.shape[axis]
-        if np.ndim(need.lo) == 0 or need.lo.shape[axis] == 1:
-            parts.append((position, need))
-        else:
-            window = [slice(None)] * need.lo.ndim
-            window[axis] = slice(start, start + size)
-            parts.append((position, Need(need.lo[tuple(window)], need.hi[tuple(window)])))
-        start += size
-    return parts
-
-
-def _pad(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
-    return [(0, need.uniform()), (1, need.uniform())]
-
-
-def _content(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
-    """A value read from a table: everything that can be read must do."""
-    at = _window(step, facts)
-    whole = need.uniform()
-    if at is None:
-        return [(0, whole)]
-    lo, hi = np.full(step.eqn.invars[0].aval.shape, -FAR), np.full(step.eqn.invars[0].aval.shape, FAR)
-    lo[at], hi[at] = whole.lo, whole.hi
-    return [(0, Need(lo, hi))]
-
-
-def _window(step: Step, facts: list[Fact]) -> tuple[slice, ...] | None:
-    """The part of its operand that an access touches, where it is smaller than the whole and worth telling apart."""
-    build = ACCESSES.get(step.eqn.primitive)
-    if build is None:
-        return None
-    site = build(step.eqn, ())
-    shape = site.buffer.shape
-    if not all(type(n) is int for n in (*shape, *site.window)) or not 1 < math.prod(shape) <= APART:
-        return None
-    at = [slice(0, n) for n in shape]
-    for column in site.columns:
-        lo, hi = column_of(facts[column.operand], column.column)
-        first, last = np.min(lo).item(), np.max(hi).item()
-        if type(first) is not int or type(last) is not int:
-            return None
-        first, last = min(max(first, 0), column.limit), min(max(last, 0), column.limit)
-        at[column.dim] = slice(first, last + site.window[column.dim])
-    return None if all(s == slice(0, n) for s, n in zip(at, shape, strict=True)) else tuple(at)
-
-
-def _all(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
-    return [(i, need.uniform()) for i in range(len(step.ins))]
-
-
-def _update(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
-    return _over(step, need, facts, 1)
-
-
-def _scatter(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
-    return _over(step, need, facts, 2)
-
-
-def _over(step: Step, need: Need, facts: list[Fact], update: int) -> list[tuple[int, Need]]:
-    """A write: what is written must meet the need where it lands, what was there wherever it may stay."""
-    at = _window(step, facts)
-    shape = step.eqn.invars[0].aval.shape
-    whole = need.uniform()
-    if at is None:
-        return [(0, whole), (update, whole)]
-    need = _pieces(need, shape)
-    lo, hi = (np.array(np.broadcast_to(x, shape)) for x in (need.lo, need.hi))
-    there = Need(int(lo[at].max()), int(hi[at].min()))
-    site = ACCESSES[step.eqn.primitive](step.eqn, ())
-    if site.count == 1 and all(s.stop - s.start == n for s, n in zip(at, site.window, strict=True)):
-        lo[at], hi[at] = -FAR, FAR
-    return [(0, Need(lo, hi)), (update, there)]
-
-
-def _sorted(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
-    return [(step.outs.index(slot), need.uniform())]
-
-
-_MOVES = {
-    "broadcast": _broadcast,
-    "reshape": _reshape,
-    "squeeze": _squeeze,
-    "transpose": _transpose,
-    "rev": _rev,
-    "slice": _slice,
-    "concatenate": _concatenate,
-    "stack": _stack,
-    "pad": _pad,
-    "content": _content,
-    "update": _update,
-    "scatter": _scatter,
-    "sorted": _sorted,
-    "all": _all,
-}

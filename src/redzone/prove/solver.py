@@ -13,7 +13,8 @@ from redzone.domains import dtype_info
 from redzone.domains.affine import Atom, Linear, Region
 from redzone.engine.program import SIMPLE
 from redzone.frontend.compat import primitives
-from redzone.prove.elements import Elements, NotAffine, Piece
+from redzone.prove.elements import Elements
+from redzone.prove.pieces import NotAffine, Piece
 from redzone.stages import recorded
 
 #: Milliseconds z3 may take for one access, and how many accesses of one check it is asked about.

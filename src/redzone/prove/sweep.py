@@ -18,7 +18,8 @@ from redzone.engine.forward import Context
 from redzone.engine.program import SIGNATURE, Step
 from redzone.engine.refine import ALL
 from redzone.prove.conditions import Common, needs_of
-from redzone.prove.needs import FAR, Lost, Need, Walk, is_apart
+from redzone.prove.need import FAR, Lost, Need, is_apart
+from redzone.prove.needs import Walk
 from redzone.stages import recorded
 
 #: How often the carries of a loop are asked to keep what the body asks of them.

@@ -13,7 +13,7 @@ from redzone.access.site import Site
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.frontend.trace import Input
 from redzone.frontend.unwatched import unwatched
-from redzone.prove.needs import FAR, Need, is_far
+from redzone.prove.need import FAR, Need, is_far
 from redzone.prove.pasted import pasted
 from redzone.prove.replay import Purse, Replay
 from redzone.report.model import Condition, Witness

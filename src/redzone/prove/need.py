@@ -1,0 +1,99 @@
+"""A need: bounds that a value must keep."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from redzone.domains import Fact, summarised
+from redzone.domains.symbolic import at_most, is_symbolic
+from redzone.engine.program import Step
+
+#: Stands for "no bound" in both directions.
+FAR = 2**62
+#: A need keeps at most this many elements of an input apart.
+APART = 4096
+
+
+class Lost(Exception):
+    """The need cannot be pushed through a step; `step` is the equation that lost it."""
+
+    def __init__(self, step: Step | None, why: str = "") -> None:
+        super().__init__(why)
+        self.step = step
+
+
+@dataclasses.dataclass(slots=True)
+class Need:
+    """Bounds a value must keep: numbers, or arrays broadcastable to the value."""
+
+    lo: Any
+    hi: Any
+
+    def met_by(self, fact: Fact) -> bool:
+        low, high, lo, hi = bounds = (fact.lo, fact.hi, self.lo, self.hi)
+        if type(low) is int and type(high) is int and type(lo) is int and type(hi) is int:
+            return lo <= low and high <= hi
+        if not any(type(x) is np.ndarray for x in bounds):
+            return bool(at_most(lo, low)) and bool(at_most(high, hi))
+        if any(is_symbolic(x) for x in bounds):
+            # An array of numbers beside an expression of sizes: each is held against the farthest of the other.
+            need, whole = self.uniform(), summarised(fact)
+            return bool(at_most(need.lo, whole.lo)) and bool(at_most(whole.hi, need.hi))
+        return bool(np.all(np.asarray(fact.lo >= self.lo))) and bool(np.all(np.asarray(fact.hi <= self.hi)))
+
+    def uniform(self) -> Need:
+        """The strongest of these needs, for every element."""
+        if type(self.lo) is np.ndarray or type(self.hi) is np.ndarray:
+            return Need(_one(np.max, self.lo), _one(np.min, self.hi))
+        return self
+
+    def both(self, other: Need) -> Need:
+        a, b = _alike(self, other)
+        return Need(larger(a.lo, b.lo), smaller(a.hi, b.hi))
+
+    def either(self, other: Need) -> Need:
+        a, b = _alike(self, other)
+        return Need(smaller(a.lo, b.lo), larger(a.hi, b.hi))
+
+    def empty(self) -> bool:
+        if not (is_apart(self.lo) or is_apart(self.hi)):
+            return at_most(self.lo, self.hi) is False
+        return bool(np.any(np.asarray(self.lo) > np.asarray(self.hi)))
+
+
+def _one(strongest: Any, bound: Any) -> Any:
+    return bound if is_symbolic(bound) else int(strongest(bound))
+
+
+def is_apart(bound: Any) -> bool:
+    """Whether a bound differs between elements."""
+    return type(bound) is np.ndarray and bound.ndim > 0
+
+
+def _alike(a: Need, b: Need) -> tuple[Need, Need]:
+    bounds = (a.lo, a.hi, b.lo, b.hi)
+    ranks = {x.ndim for x in bounds if is_apart(x)}
+    mixed = len(ranks) > 1 or (ranks and any(map(is_symbolic, bounds)))
+    return (a.uniform(), b.uniform()) if mixed else (a, b)
+
+
+def larger(a: Any, b: Any) -> Any:
+    """The larger of two bounds, element by element where either differs between them."""
+    return np.maximum(a, b) if is_apart(a) or is_apart(b) else (b if at_most(a, b) else a)
+
+
+def smaller(a: Any, b: Any) -> Any:
+    """The smaller of two bounds, element by element where either differs between them."""
+    return np.minimum(a, b) if is_apart(a) or is_apart(b) else (a if at_most(a, b) else b)
+
+
+def hashable(bound: Any) -> Any:
+    return (bound.shape, bound.tobytes()) if type(bound) is np.ndarray else bound
+
+
+def is_far(bound: Any) -> bool:
+    """Whether a bound stands for none."""
+    return isinstance(bound, int | float) and abs(bound) >= FAR

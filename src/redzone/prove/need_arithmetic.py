@@ -1,0 +1,227 @@
+"""Needs through arithmetic: what an operation's operands must keep for its result to keep its bounds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from redzone.domains import Fact, dtype_info, summarised
+from redzone.engine.program import Step
+from redzone.prove.need import FAR, Lost, Need, is_far, larger, smaller
+
+if TYPE_CHECKING:
+    from redzone.prove.needs import Walk
+
+
+def shifted(bound: Any, by: Any) -> Any:
+    """A bound moved by a number; no bound stays none."""
+    if type(bound) is np.ndarray:
+        return np.where(np.abs(bound) >= FAR, bound, bound + by)
+    return bound if is_far(bound) else bound + by
+
+
+def times(bound: Any, k: int, plus: int) -> Any:
+    if type(bound) is np.ndarray:
+        return np.where(np.abs(bound) >= FAR, bound, bound * k + plus)
+    return bound if is_far(bound) else bound * k + plus
+
+
+def _sum(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any, sign: int) -> None:
+    a, b = facts[0], summarised(facts[1])
+    if sign < 0:
+        b = Fact(-b.hi, -b.lo, b.step)
+    width = [_width(f) for f in facts]
+    mine, room = min(width), _width_of(need)
+    if room is not None and mine > room and all(_holds_zero(f) for f in facts):
+        # Neither leaves room for the other: perhaps only one of them is not zero at a time.
+        whole = need.uniform()
+        for position in (0, 1):
+            back = sign < 0 and position == 1
+            ask(position, -whole.hi if back else whole.lo, -whole.lo if back else whole.hi)
+        return
+    if width[0] >= width[1]:
+        ask(0, shifted(need.lo, -b.lo), shifted(need.hi, -b.hi))
+    else:
+        a = summarised(a)
+        lo, hi = shifted(need.lo, -a.lo), shifted(need.hi, -a.hi)
+        if sign > 0:
+            ask(1, lo, hi)
+        else:
+            ask(1, _negated(hi), _negated(lo))
+
+
+def _width(fact: Fact) -> Any:
+    fact = summarised(fact)
+    return fact.hi - fact.lo
+
+
+def _width_of(need: Need) -> Any:
+    """How far apart the ends of a need are; None where it has no two."""
+    need = need.uniform()
+    if type(need.lo) is not int or type(need.hi) is not int or is_far(need.lo) or is_far(need.hi):
+        return None
+    return need.hi - need.lo
+
+
+def _holds_zero(fact: Fact) -> bool:
+    fact = summarised(fact)
+    return type(fact.lo) is int and type(fact.hi) is int and fact.lo <= 0 <= fact.hi
+
+
+def _negated(bound: Any) -> Any:
+    return -bound
+
+
+def _add(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    _sum(walk, step, facts, need, ask, 1)
+
+
+def _sub(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    _sum(walk, step, facts, need, ask, -1)
+
+
+def _neg(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    ask(0, -need.hi, -need.lo)
+
+
+def _mul(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    for position, other in ((0, facts[1]), (1, facts[0])):
+        if other.step == 0 and not other.kept and other.lo != 0:
+            k = other.lo
+            lo, hi = (need.lo, need.hi) if k > 0 else (_negated(need.hi), _negated(need.lo))
+            ask(position, _ceil_div(lo, abs(k)), _floor_div(hi, abs(k)))
+            return
+    for position, other in ((0, facts[1]), (1, facts[0])):
+        other = summarised(other)
+        if other.lo == 0 and other.hi == 1:
+            # Times a condition: itself or nothing.
+            ask(position, need.lo, need.hi)
+            return
+    raise Lost(step)
+
+
+def _ceil_div(bound: Any, k: int) -> Any:
+    if type(bound) is np.ndarray:
+        return np.where(np.abs(bound) >= FAR, bound, -(-bound // k))
+    return bound if is_far(bound) else -(-bound // k)
+
+
+def _floor_div(bound: Any, k: int) -> Any:
+    if type(bound) is np.ndarray:
+        return np.where(np.abs(bound) >= FAR, bound, bound // k)
+    return bound if is_far(bound) else bound // k
+
+
+def _div(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    k = facts[1]
+    if k.step != 0 or k.lo <= 0:
+        raise Lost(step)
+    need = need.uniform()
+    lo = times(need.lo, k.lo, 0 if need.lo > 0 else -(k.lo - 1))
+    hi = times(need.hi, k.lo, 0 if need.hi < 0 else k.lo - 1)
+    ask(0, lo, hi)
+
+
+def _rem(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    walk.made = True
+    ask(0, need.lo, need.hi)
+
+
+def _mask(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    walk.made = True
+    raise Lost(step)
+
+
+def _shift_right(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    k = facts[1]
+    if k.step != 0 or not 0 <= k.lo < 64:
+        raise Lost(step)
+    ask(0, times(need.lo, 1 << k.lo, 0), times(need.hi, 1 << k.lo, (1 << k.lo) - 1))
+
+
+def _max_of(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    _extreme(walk, step, facts, need, ask, upper=True)
+
+
+def _min_of(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    _extreme(walk, step, facts, need, ask, upper=False)
+
+
+def _extreme(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any, upper: bool) -> None:
+    """max: both operands stay below, one of them above; min the other way round."""
+    need = need.uniform()
+    a, b = (summarised(f) for f in facts)
+    for position, x, y in ((0, a, b), (1, b, a)):
+        if upper:
+            cut = y.step == 0 and x.lo < y.lo < need.lo
+            lo = need.lo if y.lo < need.lo and x.step != 0 else -FAR
+            hi = need.hi
+        else:
+            cut = y.step == 0 and x.hi > y.lo > need.hi
+            hi = need.hi if y.hi > need.hi and x.step != 0 else FAR
+            lo = need.lo
+        if cut:
+            walk.made = True
+        if x.step == 0:
+            # The limit itself: it must not be beyond the other end.
+            if (upper and x.lo > need.hi) or (not upper and x.lo < need.lo):
+                raise Lost(step, "the limit itself lies outside")
+            continue
+        ask(position, lo, hi)
+
+
+def _clamp(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    need = need.uniform()
+    low, x, high = (summarised(f) for f in facts)
+    if (low.lo < need.lo and x.lo < low.lo) or (high.hi > need.hi and x.hi > high.hi):
+        walk.made = True
+    if low.hi > need.hi or high.lo < need.lo:
+        raise Lost(step, "a limit itself lies outside")
+    ask(1, need.lo if low.lo < need.lo else -FAR, need.hi if high.hi > need.hi else FAR)
+
+
+def _convert(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    source, target = (dtype_info(v.aval.dtype) for v in (step.eqn.invars[0], step.eqn.outvars[0]))
+    if source.integral and target.integral:
+        lo, hi = larger(need.lo, target.min), smaller(need.hi, target.max)
+        ask(0, lo, hi)
+        return
+    if source.kind == "f" and target.integral:
+        need = need.uniform()
+        lo = float(need.lo) if need.lo > 0 else float(np.nextafter(np.float32(need.lo - 1), np.float32(np.inf)))
+        hi = float(np.nextafter(np.float32(need.hi + 1), np.float32(-np.inf))) if need.hi >= 0 else float(need.hi)
+        ask(0, lo, hi)
+        return
+    raise Lost(step)
+
+
+def _same(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    ask(0, need.lo, need.hi)
+
+
+def _floor(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    need = need.uniform()
+    ask(
+        0,
+        float(np.ceil(need.lo)),
+        float(np.nextafter(np.float32(np.floor(need.hi) + 1), np.float32(-np.inf))),
+    )
+
+
+ARITHMETIC = {
+    "add": _add,
+    "sub": _sub,
+    "neg": _neg,
+    "mul": _mul,
+    "div": _div,
+    "rem": _rem,
+    "mask": _mask,
+    "shift": _shift_right,
+    "max": _max_of,
+    "min": _min_of,
+    "clamp": _clamp,
+    "convert": _convert,
+    "same": _same,
+    "floor": _floor,
+}

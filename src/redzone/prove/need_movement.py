@@ -1,0 +1,214 @@
+"""Needs through rearrangements: the need moves with the elements."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from redzone.access.site import column_of
+from redzone.access.xla import ACCESSES
+from redzone.domains import Fact
+from redzone.engine.program import Step
+from redzone.prove.need import APART, FAR, Need, is_apart
+
+
+def _pieces(need: Need, shape: Any) -> Need:
+    """The need with bounds of the value's rank where they differ between elements."""
+    if not is_apart(need.lo) and not is_apart(need.hi):
+        return need
+    rank = len(shape)
+    lo, hi = (
+        x.reshape((1,) * (rank - np.ndim(x)) + np.shape(x)) if np.ndim(x) else np.full((1,) * rank, x)
+        for x in (need.lo, need.hi)
+    )
+    lo, hi = np.broadcast_arrays(lo, hi)
+    return Need(lo, hi)
+
+
+def _broadcast(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    dims = step.eqn.params["broadcast_dimensions"]
+    shape = step.eqn.invars[0].aval.shape
+    need = _pieces(need, step.eqn.params["shape"])
+    if not is_apart(need.lo):
+        return [(0, need)]
+    new = tuple(d for d in range(need.lo.ndim) if d not in dims)
+    spread = tuple(k for k, d in enumerate(dims) if shape[k] == 1)
+
+    def collapse(x: np.ndarray, strongest: Any) -> Any:
+        x = strongest(x, axis=new) if new else x
+        x = strongest(x, axis=spread, keepdims=True) if spread else x
+        return x if np.ndim(x) else int(x)
+
+    return [(0, Need(collapse(need.lo, np.max), collapse(need.hi, np.min)))]
+
+
+def _reshape(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    old, new = step.eqn.invars[0].aval.shape, step.eqn.outvars[0].aval.shape
+    need = _pieces(need, new)
+    if not is_apart(need.lo):
+        return [(0, need)]
+    try:
+        size = int(np.prod(new))
+        if size > APART:
+            return [(0, need.uniform())]
+        return [(0, Need(*(np.broadcast_to(x, new).reshape(old) for x in (need.lo, need.hi))))]
+    except (TypeError, ValueError):
+        return [(0, need.uniform())]
+
+
+def _squeeze(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    need = _pieces(need, step.eqn.outvars[0].aval.shape)
+    if not is_apart(need.lo):
+        return [(0, need)]
+    axes = tuple(step.eqn.params["dimensions"])
+    return [(0, Need(np.expand_dims(need.lo, axes), np.expand_dims(need.hi, axes)))]
+
+
+def _transpose(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    need = _pieces(need, step.eqn.outvars[0].aval.shape)
+    if not is_apart(need.lo):
+        return [(0, need)]
+    back = np.argsort(step.eqn.params["permutation"])
+    return [(0, Need(need.lo.transpose(back), need.hi.transpose(back)))]
+
+
+def _rev(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    need = _pieces(need, step.eqn.outvars[0].aval.shape)
+    if not is_apart(need.lo):
+        return [(0, need)]
+    axes = step.eqn.params["dimensions"]
+    return [(0, Need(np.flip(need.lo, axes), np.flip(need.hi, axes)))]
+
+
+def _slice(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    """Only the part that is taken must meet the need."""
+    p, shape = step.eqn.params, step.eqn.invars[0].aval.shape
+    strides = p["strides"] or (1,) * len(shape)
+    need = _pieces(need, step.eqn.outvars[0].aval.shape)
+    cut = [d for d, n in enumerate(shape) if (p["start_indices"][d], p["limit_indices"][d], strides[d]) != (0, n, 1)]
+    full = [shape[d] if d in cut else (need.lo.shape[d] if np.ndim(need.lo) else 1) for d in range(len(shape))]
+    if any(type(n) is not int for n in full) or int(np.prod(full)) > APART:
+        return [(0, need.uniform())]
+    window = tuple(
+        slice(p["start_indices"][d], p["limit_indices"][d], strides[d]) if d in cut else slice(None)
+        for d in range(len(shape))
+    )
+    lo, hi = np.full(full, -FAR), np.full(full, FAR)
+    lo[window], hi[window] = need.lo, need.hi
+    return [(0, Need(lo, hi))]
+
+
+def _stack(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    """Each operand is one position along a dimension of its own."""
+    axis, count = step.eqn.params["axis"], len(step.eqn.invars)
+    need = _pieces(need, step.eqn.outvars[0].aval.shape)
+    if not is_apart(need.lo):
+        return [(position, need) for position in range(count)]
+    parts = []
+    for position in range(count):
+        row = position if need.lo.shape[axis] > 1 else 0
+        lo, hi = np.take(need.lo, row, axis), np.take(need.hi, row, axis)
+        parts.append((position, Need(lo, hi) if np.ndim(lo) else Need(lo.item(), hi.item())))
+    return parts
+
+
+def _concatenate(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    axis, start, parts = step.eqn.params["dimension"], 0, []
+    need = _pieces(need, step.eqn.outvars[0].aval.shape)
+    for position, v in enumerate(step.eqn.invars):
+        size = v.aval.shape[axis]
+        if np.ndim(need.lo) == 0 or need.lo.shape[axis] == 1:
+            parts.append((position, need))
+        else:
+            window = [slice(None)] * need.lo.ndim
+            window[axis] = slice(start, start + size)
+            parts.append((position, Need(need.lo[tuple(window)], need.hi[tuple(window)])))
+        start += size
+    return parts
+
+
+def _pad(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    return [(0, need.uniform()), (1, need.uniform())]
+
+
+def _content(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    """A value read from a table: everything that can be read must do."""
+    at = _window(step, facts)
+    whole = need.uniform()
+    if at is None:
+        return [(0, whole)]
+    lo, hi = np.full(step.eqn.invars[0].aval.shape, -FAR), np.full(step.eqn.invars[0].aval.shape, FAR)
+    lo[at], hi[at] = whole.lo, whole.hi
+    return [(0, Need(lo, hi))]
+
+
+def _window(step: Step, facts: list[Fact]) -> tuple[slice, ...] | None:
+    """The part of its operand that an access touches, where it is smaller than the whole and worth telling apart."""
+    build = ACCESSES.get(step.eqn.primitive)
+    if build is None:
+        return None
+    site = build(step.eqn, ())
+    shape = site.buffer.shape
+    if not all(type(n) is int for n in (*shape, *site.window)) or not 1 < math.prod(shape) <= APART:
+        return None
+    at = [slice(0, n) for n in shape]
+    for column in site.columns:
+        lo, hi = column_of(facts[column.operand], column.column)
+        first, last = np.min(lo).item(), np.max(hi).item()
+        if type(first) is not int or type(last) is not int:
+            return None
+        first, last = min(max(first, 0), column.limit), min(max(last, 0), column.limit)
+        at[column.dim] = slice(first, last + site.window[column.dim])
+    return None if all(s == slice(0, n) for s, n in zip(at, shape, strict=True)) else tuple(at)
+
+
+def _all(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    return [(i, need.uniform()) for i in range(len(step.ins))]
+
+
+def _update(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    return _over(step, need, facts, 1)
+
+
+def _scatter(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    return _over(step, need, facts, 2)
+
+
+def _over(step: Step, need: Need, facts: list[Fact], update: int) -> list[tuple[int, Need]]:
+    """A write: what is written must meet the need where it lands, what was there wherever it may stay."""
+    at = _window(step, facts)
+    shape = step.eqn.invars[0].aval.shape
+    whole = need.uniform()
+    if at is None:
+        return [(0, whole), (update, whole)]
+    need = _pieces(need, shape)
+    lo, hi = (np.array(np.broadcast_to(x, shape)) for x in (need.lo, need.hi))
+    there = Need(int(lo[at].max()), int(hi[at].min()))
+    site = ACCESSES[step.eqn.primitive](step.eqn, ())
+    if site.count == 1 and all(s.stop - s.start == n for s, n in zip(at, site.window, strict=True)):
+        lo[at], hi[at] = -FAR, FAR
+    return [(0, Need(lo, hi)), (update, there)]
+
+
+def _sorted(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    return [(step.outs.index(slot), need.uniform())]
+
+
+MOVEMENT = {
+    "broadcast": _broadcast,
+    "reshape": _reshape,
+    "squeeze": _squeeze,
+    "transpose": _transpose,
+    "rev": _rev,
+    "slice": _slice,
+    "concatenate": _concatenate,
+    "stack": _stack,
+    "pad": _pad,
+    "content": _content,
+    "update": _update,
+    "scatter": _scatter,
+    "sorted": _sorted,
+    "all": _all,
+}

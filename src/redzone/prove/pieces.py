@@ -1,0 +1,98 @@
+"""Pieces: a value as affine expressions, each in the region where it holds; and what looking at them may cost."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from redzone.domains import DtypeInfo
+from redzone.domains.affine import Linear, Region, effort
+from redzone.engine.forward import Context
+from redzone.engine.program import Step
+
+if TYPE_CHECKING:
+    from redzone.prove.elements import Elements
+
+#: How many pieces one value may have.
+PIECES = 40
+
+Piece = tuple[Region, Linear]
+Place = tuple[Linear, ...]
+
+EVERYWHERE = Region()
+
+
+class NotAffine(Exception):
+    """A value that must be taken as an unknown integer."""
+
+
+class Work:
+    """How much all questions of one kind may cost in one check, and each of them: pieces and constraints looked at."""
+
+    def __init__(self, limit: int, each: int | None = None) -> None:
+        self.limit = limit
+        self.each = each = limit if each is None else each
+        self.pieces = 0
+        self.most = min(limit, each)
+        self.started = effort[0]
+
+    @property
+    def done(self) -> bool:
+        """Whether the question now asked has cost too much."""
+        return self.pieces > self.most
+
+    def begin(self) -> bool:
+        """Begin with a question; False where nothing is left for it."""
+        self.started = effort[0]
+        self.most = min(self.limit, self.pieces + self.each)
+        return self.pieces <= self.limit
+
+    def end(self) -> None:
+        """Count the constraints looked at since the beginning."""
+        self.pieces += effort[0] - self.started
+        self.started = effort[0]
+
+
+def taken(selector: list[Piece], k: int, last: int) -> list[Region]:
+    """Where a branch's number comes out as this one; the ends take everything beyond them."""
+    found = []
+    for region, value in selector:
+        wanted = []
+        if k > 0:
+            wanted.append(value - k)
+        if k < last:
+            wanted.append(Linear(k) - value)
+        inside = region.where(*wanted)
+        if inside is not None:
+            found.append(inside)
+    return found
+
+
+def fitted(self: Elements, region: Region, value: Linear, info: DtypeInfo) -> list[Piece]:
+    """A mathematical result as the machine's integer holds it.
+
+    For a proof or a promise, with what wraps once around its type; for a condition, as far as it does not wrap: the
+    rest spills.
+    """
+    lo, hi = region.bounds(value)
+    if lo >= info.min and hi <= info.max:
+        return [(region, value)]
+    span, spills = info.max - info.min + 1, self.spills and not self.promising
+    if info.kind == "b" or (not spills and (lo < info.min - span or hi > info.max + span)):
+        raise NotAffine
+    pieces: list[Piece] = []
+    inside = region.where(value - info.min, Linear(info.max) - value)
+    if inside is not None:
+        pieces.append((inside, value))
+    for excess, turn in ((value - info.max - 1, -span), (-value + info.min - 1, span)):
+        outside = region.where(excess)
+        if outside is None:
+            continue
+        if spills:
+            self.spilled.append(outside)
+        else:
+            pieces.append((outside, value + turn))
+    return pieces
+
+
+Handler = Callable[["Elements", Context, Step, Place], list[Piece]]
