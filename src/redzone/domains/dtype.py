@@ -18,10 +18,10 @@ class DtypeInfo:
     max: Any
     bits: int
     mantissa: int = 0
+    integral: bool = dataclasses.field(init=False)
 
-    @property
-    def integral(self) -> bool:
-        return self.kind in "biu"
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "integral", self.kind in "biu")
 
 
 _INFINITY = float("inf")

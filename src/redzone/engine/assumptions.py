@@ -66,7 +66,7 @@ def _conclusions(
         try:
             refiner.narrow(one.slot, one.fact, ALL)
         except Infeasible:
-            refiner.known = before
+            refiner.known, refiner.counted = before, 0
             broken.append(one)
     return refiner, broken
 

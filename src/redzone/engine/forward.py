@@ -281,11 +281,17 @@ class Runner:
 
     def refined(self, program: Program, env: list[Any], step: Step, k: int, level: Any) -> Fact | None:
         """What a select's case holds where it is taken; None where it never is."""
-        refiner = self.assuming(program, env, step.ins[0], k, level)
+        return self.value_where(program, env, step.ins[0], k, step.ins[1 + k], level)
+
+    def value_where(
+        self, program: Program, env: list[Any], condition: int, truth: int, slot: int, level: Any
+    ) -> Fact | None:
+        """What a slot holds where a condition comes out this way; None where it never does."""
+        refiner = self.assuming(program, env, condition, truth, level)
         if refiner is None:
             return None
         try:
-            return refiner.value(step.ins[1 + k], level)
+            return refiner.value(slot, level)
         except Infeasible:
             return None
 
@@ -321,12 +327,8 @@ class Runner:
                 continue
             found: Fact | None = None
             for truth in (0, 1):
-                refiner = Refiner(program, env)
-                level = _HERE if shaped else ALL
-                try:
-                    refiner.narrow(factor, Fact(truth, truth, 0), level)
-                    value = refiner.value(step.outs[0], level)
-                except Infeasible:
+                value = self.value_where(program, env, factor, truth, step.outs[0], _HERE if shaped else ALL)
+                if value is None:
                     continue
                 found = value if found is None else join(found, value)
             if found is not None:

@@ -77,6 +77,7 @@ class Program:
         "last",
         "masks",
         "memo",
+        "narrowing",
         "outs",
         "special",
         "steps",
@@ -102,6 +103,8 @@ class Program:
         self.unknown: frozenset[int] = frozenset()
         """Slots that stand for all values of a type that nobody asked about: two uses of one need not be one value."""
         self.memo: dict[Any, Any] = {}
+        self.narrowing: dict[int, int] = {}
+        """By slot: what `refine.narrows` found."""
         self.last: list[Any] | None = None
         """The environment of the latest run: the next one computes again only what its inputs change."""
         self.masks: list[tuple[int, int, tuple[int, int, bool]]] = []

@@ -104,31 +104,53 @@ def _implied(program: Program, step: Step, relation: str) -> list[tuple[int, int
 
 def narrows(program: Program, slot: int) -> int:
     """Which values assuming something of this one can say more about: a set of bits as of `Program.behind`."""
-    found, waiting, mask, template = {slot}, [slot], 0, program.template
-    for at in waiting:
-        mask |= 1 << at % SIGNATURE
-        step = program.defs.get(at)
-        if step is None or step.kind != SIMPLE or len(found) > BUDGET:
+    known = program.narrowing
+    waiting = [slot]
+    while waiting:
+        at = waiting[-1]
+        if at in known:
+            waiting.pop()
             continue
-        for _, other in program.compared().get(step.ins, ()):
-            mask |= 1 << other % SIGNATURE
-        if step.eqn.primitive in _KIND or step.rule is SAME or step.rule is FLOOR_DIVIDE:
-            for source in step.ins:
-                if source not in found and template[source] is None:
-                    found.add(source)
-                    waiting.append(source)
-    return mask
+        mask, step = 1 << at % SIGNATURE, program.defs.get(at)
+        if step is not None and step.kind == SIMPLE:
+            if step.eqn.primitive in _KIND or step.rule is SAME or step.rule is FLOOR_DIVIDE:
+                sources = [source for source in step.ins if program.template[source] is None]
+                missing = [source for source in sources if source not in known]
+                if missing:
+                    waiting += missing
+                    continue
+                for source in sources:
+                    mask |= known[source]
+            for _, other in program.compared().get(step.ins, ()):
+                mask |= 1 << other % SIGNATURE
+        known[at] = mask
+        waiting.pop()
+    return known[slot]
 
 
 class Refiner:
     """Knowledge gained from assumed conditions, over one program and its current environment."""
 
-    __slots__ = ("budget", "cuts", "defs", "env", "known", "learnt", "masks", "program", "recomputed", "tentative")
+    __slots__ = (
+        "budget",
+        "counted",
+        "cuts",
+        "defs",
+        "env",
+        "known",
+        "learnt",
+        "masks",
+        "program",
+        "recomputed",
+        "tentative",
+    )
 
     def __init__(self, program: Program, env: list[Any]) -> None:
         self.program = program
         self.defs = program.defs
         self.learnt = 0
+        self.counted = 0
+        """How many of what is known `learnt` tells."""
         self.masks: list[int] = []
         self.env = env
         self.known: dict[tuple[int, Any], Fact] = {}
@@ -512,10 +534,10 @@ class Refiner:
 
     def value(self, slot: int, level: Any) -> Fact:
         """What a slot holds given everything assumed, recomputed where its operands changed."""
-        learnt = 0
-        for known, _ in self.known:
-            learnt |= 1 << known % SIGNATURE
-        self.learnt = learnt
+        if len(self.known) != self.counted:
+            self.counted = len(self.known)
+            for known, _ in self.known:
+                self.learnt |= 1 << known % SIGNATURE
         self.masks = self.program.behind()
         self.tentative.clear()
         before = self.budget

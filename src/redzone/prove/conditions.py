@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from typing import Any
 
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
 from redzone.domains.symbolic import at_most, is_inconclusive, smaller
-from redzone.engine import Analysis, Seen, run_forward
+from redzone.engine import Seen, run_forward
 from redzone.engine.forward import Context, Runner
-from redzone.engine.program import COND, OBSERVE, Program, Step
+from redzone.engine.program import COND, OBSERVE, SIMPLE, Program, Step
 from redzone.frontend.trace import Input
 from redzone.prove.need import FAR, Lost, Need, hashable, is_far
 from redzone.prove.needs import Shared, Walk
@@ -148,15 +148,18 @@ def narrowed(facts: Sequence[Fact], needs: dict[int, Need]) -> list[Fact] | None
 
 
 def proves(
-    analysis: Analysis, facts: Sequence[Fact], sites: Sequence[int]
+    program: Program, facts: Sequence[Fact], sites: Sequence[int]
 ) -> tuple[set[int], dict[int, list[Seen]], int]:
-    """Which of these accesses are proved inside by a forward run on these inputs, what it saw of them, its steps."""
-    runner, found = run_forward(restricted(analysis.program, set(sites)), facts, Counter())
+    """Which of these accesses are proved inside by a forward run on these inputs, what it saw of them, its steps.
+
+    The program is one `restricted` to them.
+    """
+    runner, found = run_forward(program, facts, Counter())
     seen = {s: [one for one in found.get(s, ()) if not one.context.lanes] for s in sites}
     return {s for s in sites if all(one.inside for one in seen[s])}, seen, runner.visits
 
 
-def restricted(program: Program, sites: set[int]) -> Program:
+def restricted(program: Program, sites: Set[int]) -> Program:
     """The part of a program that decides these accesses, over the same slots."""
     holding: dict[int, bool] = {}
 
@@ -174,15 +177,15 @@ def restricted(program: Program, sites: set[int]) -> Program:
         if step.kind == OBSERVE:
             needed = id(step.eqn) in sites
         else:
-            needed = any(out in wanted for out in step.outs) or any(holds(b) for b in step.bodies)
+            needed = not wanted.isdisjoint(step.outs) or (bool(step.bodies) and any(holds(b) for b in step.bodies))
         if needed:
             kept.append(step)
-            wanted.update(step.reads())
+            wanted.update(step.ins if step.kind == SIMPLE else step.reads())
     part = Program(program.jaxpr)
     part.steps = kept[::-1]
     part._masks, part._deps, part._compared = program.behind(), program.depends(), program.compared()
     part.assumptions, part.lanes, part.unknown = program.assumptions, program.lanes, program.unknown
-    part.last = program.last
+    part.last, part.narrowing = program.last, program.narrowing
     part.template, part.inputs, part.outs, part.defs = (
         program.template,
         program.inputs,

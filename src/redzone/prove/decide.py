@@ -14,12 +14,13 @@ from redzone.domains import Fact, scalar, summarised
 from redzone.domains.symbolic import at_most, larger, smaller
 from redzone.engine import Analysis, Seen
 from redzone.engine.forward import Context
+from redzone.engine.program import Program
 from redzone.frontend.location import calls_to, locate
 from redzone.frontend.trace import Traced
 from redzone.prove.blame import loss_of, lost_at
 from redzone.prove.buffers import Buffers
 from redzone.prove.chain import chain_of
-from redzone.prove.conditions import Common, Proposal, as_conditions, narrowed, propose, proves
+from redzone.prove.conditions import Common, Proposal, as_conditions, narrowed, propose, proves, restricted
 from redzone.prove.declared import declared_by
 from redzone.prove.exact import NEAR, Exact
 from redzone.prove.lints import Lints
@@ -86,6 +87,8 @@ class Deciding:
         self.points: dict[int, list[dict[int, Any]]] = {}
         """By access: inputs that should make it leave its array."""
         self.buffers = Buffers(traced)
+        self.parts: dict[frozenset[int], Program] = {}
+        """By accesses: the part of the program that decides them."""
 
     @recorded("decide")
     def accesses(self) -> tuple[Access, ...]:
@@ -385,7 +388,11 @@ class Deciding:
 
     @recorded("validate")
     def proves(self, facts: Sequence[Fact], sites: Sequence[int]) -> tuple[set[int], dict[int, list[Seen]]]:
-        found, seen, visits = proves(self.analysis, facts, sites)
+        key = frozenset(sites)
+        part = self.parts.get(key)
+        if part is None:
+            part = self.parts[key] = restricted(self.analysis.program, key)
+        found, seen, visits = proves(part, facts, sites)
         self.visits += visits
         return found, seen
 

@@ -16,7 +16,7 @@ from redzone.domains.symbolic import is_inconclusive
 from redzone.engine import Seen
 from redzone.engine.forward import Context
 from redzone.engine.program import SIGNATURE, Step
-from redzone.engine.refine import ALL
+from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
 from redzone.prove.conditions import Common, needs_of
 from redzone.prove.need import FAR, Lost, Need, is_apart
 from redzone.prove.needs import Walk
@@ -44,6 +44,8 @@ class Sweep(Walk):
         self.lost: set[int] = set()
         """The accesses for which something was asked that could not be pushed on."""
         self.visited: Counter[int] = Counter()
+        self.assumed: dict[Any, tuple[Any, Refiner | None]] = {}
+        """By environment, condition and how it comes out: what follows from that; the environment stays its own."""
 
     @recorded("sweep")
     def over(self, seen: Sequence[Seen]) -> dict[int, Need]:
@@ -120,11 +122,33 @@ class Sweep(Walk):
             return
         level = ("here",) if step.eqn.invars[0].aval.shape else ALL
         for k in range(len(step.ins) - 1):
-            inner = self.case(context, step, k, level)
-            if inner is not None:
-                unmet = _unmet(need, inner.env[step.ins[1 + k]])
-                if unmet is not None:
-                    self.reach(context, step.ins[1 + k], unmet, None, -1)
+            fact = self.taken(context, step, k, level)
+            unmet = None if fact is None else _unmet(need, fact)
+            if unmet is not None:
+                self.reach(context, step.ins[1 + k], unmet, None, -1)
+
+    def taken(self, context: Context, step: Step, k: int, level: Any) -> Fact | None:
+        """What a select's case holds where it is taken; None where it never is."""
+        program, env, slot = context.program, context.env, step.ins[1 + k]
+        which, fact = env[step.ins[0]], env[slot]
+        if which.step == 0 and type(which.lo) is int and min(max(which.lo, 0), len(step.ins) - 2) != k:
+            return None
+        if len(step.ins) != 3 or not narrows(program, step.ins[0]) & program.behind()[slot]:
+            known: Fact | None = fact
+            return known
+        key = (id(env), step.ins[0], k, level)
+        if key not in self.assumed:
+            refiner: Refiner | None = Refiner(program, env)
+            try:
+                refiner.assume(step.ins[0], k, level)  # type: ignore[union-attr]
+            except Infeasible:
+                refiner = None
+            self.assumed[key] = (env, refiner)
+        refiner = self.assumed[key][1]
+        try:
+            return None if refiner is None else refiner.value(slot, level)
+        except Infeasible:
+            return None
 
 
 def _depth(context: Context) -> int:
