@@ -90,8 +90,14 @@ class Exact:
     @recorded("exactly")
     def decide(self, site: Site, seen: Sequence[Seen]) -> Outcome | None:
         """The violations of an access; None where it cannot be said."""
-        if not self.elements.work.begin():
+        work = self.elements.work
+        if not work.begin():
             return None
+        outcome = self.decided(site, seen)
+        work.answered(outcome is not None and (not outcome.cases or outcome.needs is not None))
+        return outcome
+
+    def decided(self, site: Site, seen: Sequence[Seen]) -> Outcome | None:
         cases: list[Case] = []
         self.overflows: list[Region] = []
         try:

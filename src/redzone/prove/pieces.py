@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: How many pieces one value may have.
 PIECES = 40
+#: How often what a question may cost is halved, at most.
+HALVED = 4
 
 Piece = tuple[Region, Linear]
 Place = tuple[Linear, ...]
@@ -27,7 +29,11 @@ class NotAffine(Exception):
 
 
 class Work:
-    """How much all questions of one kind may cost in one check, and each of them: pieces and constraints looked at."""
+    """How much all questions of one kind may cost in one check, and each of them: pieces and constraints looked at.
+
+    Where one question got no answer the next like it seldom does: each may cost half of the one before, until one is
+    answered.
+    """
 
     def __init__(self, limit: int, each: int | None = None) -> None:
         self.limit = limit
@@ -35,6 +41,8 @@ class Work:
         self.pieces = 0
         self.most = min(limit, each)
         self.started = effort[0]
+        self.unanswered = 0
+        """How many questions in a row got no answer."""
 
     @property
     def done(self) -> bool:
@@ -44,8 +52,12 @@ class Work:
     def begin(self) -> bool:
         """Begin with a question; False where nothing is left for it."""
         self.started = effort[0]
-        self.most = min(self.limit, self.pieces + self.each)
+        self.most = min(self.limit, self.pieces + (self.each >> min(self.unanswered, HALVED)))
         return self.pieces <= self.limit
+
+    def answered(self, is_answered: bool) -> None:
+        """Note what came of the question."""
+        self.unanswered = 0 if is_answered else self.unanswered + 1
 
     def end(self) -> None:
         """Count the constraints looked at since the beginning."""
