@@ -144,7 +144,9 @@ class Inventory:
             if special == 0:
                 continue
             if special == 6:
-                fold(eqn, known)
+                first = eqn.invars[0]
+                if type(first) is Literal or first in known:
+                    fold(eqn, known)
                 continue
             if special == 1:
                 if id(eqn) not in self.sites:

@@ -106,7 +106,7 @@ def _says(site: Site, words: re.Pattern[str]) -> bool:
         frames = compat.user_frames(eqn.source_info)
         if frames:
             file, line, _ = frames[0]
-            around = "".join(linecache.getline(file, n) for n in range(line - _REACH, line + _REACH + 1))
+            around = "".join(linecache.getlines(file)[max(line - _REACH - 1, 0) : line + _REACH])
             return bool(words.search(around) and words.search(statement_at(file, line)))
     return False
 
