@@ -22,12 +22,13 @@ from redzone.prove.buffers import Buffers
 from redzone.prove.chain import chain_of
 from redzone.prove.conditions import Common, Proposal, as_conditions, narrowed, propose, proves, restricted
 from redzone.prove.declared import declared_by
-from redzone.prove.exact import NEAR, Exact
+from redzone.prove.exact import Exact
 from redzone.prove.lints import Lints
 from redzone.prove.masks import masked_sites
 from redzone.prove.need import FAR, Need
 from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
+from redzone.prove.reach import NEAR
 from redzone.prove.replay import Purse
 from redzone.prove.sweep import Sweep, relevant
 from redzone.prove.witness import breaking, corners, find_witness, is_free, witnesses

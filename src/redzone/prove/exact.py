@@ -26,15 +26,13 @@ from redzone.prove.conditions import Common
 from redzone.prove.elements import LOOKS, Elements
 from redzone.prove.need import APART, FAR, Need
 from redzone.prove.pieces import NotAffine, Work
-from redzone.prove.reach import in_inputs, is_limited, span_of
+from redzone.prove.reach import NEAR, in_inputs, is_limited, span_of
 from redzone.report.model import Condition
 from redzone.stages import recorded
 
 #: How many regions of one access are looked at, and how many ways it may be reached.
 CASES = 64
 WAYS = 8
-#: A bound beyond this comes from an integer type, not from the program.
-NEAR = 2**30
 #: How many questions of one check may go to isl.
 ASKED = 24
 
@@ -422,7 +420,7 @@ def _sum_text(terms: tuple[tuple[int, str, int], ...]) -> str:
 def _is_made(case: Case) -> bool:
     """Whether the program's own limits, not an input's range, end the values the index can have out there."""
     # Below zero it is jnp that limits, by counting from the end.
-    if any(a.leaf >= 0 and span_of(case.region, a)[1] < 0 for a in case.index.terms):
+    if any(span_of(case.region, a)[1] < 0 for a in case.index.terms):
         return False
     return is_limited(case.index if case.above else -case.index, case.region)
 
