@@ -173,7 +173,7 @@ def error_too_far_outside(x, i):
     def fail():
         return jax.pure_callback(_refuse, i, i)
 
-    return x.at[lax.cond((i < 0) | (i > 4), fail, lambda: i)].get(mode="promise_in_bounds")  #: requires
+    return x.at[lax.cond((i < 0) | (i > 4), fail, lambda: i)].get(mode="promise_in_bounds")  #: unsafe
 
 
 @case(f32(4), i32())

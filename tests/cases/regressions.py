@@ -125,7 +125,7 @@ def a_scatter_of_part_of_each_row(x, i, j):
     numbers = lax.ScatterDimensionNumbers((0, 1), (), (0,))
     update = jnp.zeros((1, 2), np.int32) + jnp.minimum(j, 0)
     table = lax.scatter(jnp.full((4, 5), 9, np.int32), i[None], update, numbers, mode="promise_in_bounds")  #: safe
-    return x[table[i, j]]  #: safe unknown
+    return x[table[i, j]]  #: safe unsafe
 
 
 @case(f32(10), i32(min=0), i32(min=0))

@@ -87,13 +87,13 @@ def sums_of_scattered_ones(x, at):
 @case(f32(3), i32(20, min=0, max=9))
 def sums_of_more_scattered_ones(x, at):
     filled = jnp.zeros(10, np.int32).at[at[:4]].add(1, mode="drop")  #: safe
-    return x.at[jnp.cumsum(filled) - 1].get(mode="promise_in_bounds")  #: unknown
+    return x.at[jnp.cumsum(filled) - 1].get(mode="promise_in_bounds")  #: unsafe
 
 
 @case(f32(3), i32(20, min=0, max=9))
 def sums_on_top_of_ones(x, at):
     filled = jnp.ones(10, np.int32).at[at[:3]].add(1, mode="drop")  #: safe
-    return x.at[jnp.cumsum(filled) - 1].get(mode="promise_in_bounds")  #: unknown
+    return x.at[jnp.cumsum(filled) - 1].get(mode="promise_in_bounds")  #: unsafe
 
 
 @case(f32(4), i32())
@@ -125,7 +125,7 @@ def share_of_a_count(x, kept):
 @case(f32(4), flag(4))
 def share_of_a_count_too_far(x, kept):
     count = jnp.sum(kept.astype(np.int32).astype(np.float32))
-    return x.at[count.astype(np.int32)].get(mode="promise_in_bounds")  #: unknown
+    return x.at[count.astype(np.int32)].get(mode="promise_in_bounds")  #: unsafe
 
 
 @case(f32(4), i32())
@@ -166,28 +166,28 @@ def one_share_of_the_last(x, weights, share):
 def more_than_the_last(x, weights, share):
     line = jnp.cumsum(weights)
     at = jnp.searchsorted(line, line[-1] * _part(share))  #: safe
-    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+    return x.at[at].get(mode="promise_in_bounds")  #: unsafe
 
 
 @case(f32(4), f32(4, min=-9.0, max=0.0), f32(3, min=0.0, max=1.0))
 def share_of_something_negative(x, weights, share):
     line = jnp.cumsum(weights)
     at = jnp.searchsorted(line, line[-1] * _part(share))  #: safe
-    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+    return x.at[at].get(mode="promise_in_bounds")  #: unsafe
 
 
 @case(f32(4), f32(4, min=0.0, max=9.0), f32(3, min=0.0, max=1.0))
 def after_a_share_of_the_last(x, weights, share):
     line = jnp.cumsum(weights)
     at = jnp.searchsorted(line, line[-1] * _part(share), side="right")  #: safe
-    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+    return x.at[at].get(mode="promise_in_bounds")  #: unsafe
 
 
 @case(f32(4), f32(4, min=0.0, max=9.0), f32(3, min=0.0, max=1.0))
 def share_of_another(x, weights, share):
     line = jnp.cumsum(weights)
     at = jnp.searchsorted(line, jnp.cumsum(weights + 1)[-1] * _part(share))  #: safe
-    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+    return x.at[at].get(mode="promise_in_bounds")  #: unsafe
 
 
 @case(f32(4), i32(min=0, max=3))

@@ -10,9 +10,11 @@ import numpy as np
 from redzone.domains import dtype_info
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import bind, primitives
+from redzone.prove.concrete_arrays import ARRAYS, ORDERING
 
 _P = primitives()
-_NUMPY: dict[Any, Callable[..., Any]] = {}
+_BY_NAME = {primitive.name: primitive for primitive in _P.values()}
+_NUMPY: dict[Any, Callable[..., Any]] = {_BY_NAME[name]: f for name, f in ARRAYS.items() if name in _BY_NAME}
 
 
 def _exact(*names: str) -> Callable[[Any], Any]:
@@ -34,6 +36,8 @@ def is_exact_here(eqn: Any) -> bool:
         info = dtype_info(getattr(v.aval, "dtype", None))
         if info.kind == "x" or (info.kind == "f" and name not in _MOVING and (name not in _IEEE or info.bits < 32)):
             return False
+        if info.kind == "f" and info.bits < 32 and name in ORDERING:
+            return False
     return True
 
 
@@ -51,6 +55,7 @@ _MOVING = frozenset(
         "dynamic_slice",
         "gather",
         "assume",
+        *ORDERING,
     }
 )
 _IEEE = frozenset(
@@ -82,7 +87,8 @@ def evaluate(eqn: Any, values: list[Any]) -> list[Any]:
     if is_exact_here(eqn):
         with np.errstate(all="ignore"):
             result = _NUMPY[eqn.primitive](eqn, *(np.asarray(v) for v in values))
-        return [np.asarray(result, eqn.outvars[0].aval.dtype)]
+        results = result if isinstance(result, list) else [result]
+        return [np.asarray(r, v.aval.dtype) for r, v in zip(results, eqn.outvars, strict=True)]
     return bind(eqn, values)
 
 

@@ -210,10 +210,17 @@ def _parts(need: Need) -> list[tuple[str, Any, Any]]:
     if np.ndim(need.lo) == 0 and np.ndim(need.hi) == 0:
         return [("", need.lo, need.hi)]
     lo, hi = np.broadcast_arrays(need.lo, need.hi)
+    together = _boxes(lo, hi)
+    # Where the least and the greatest hold for different parts, each is said by itself if that is shorter.
+    below, above = _boxes(lo, np.full_like(hi, FAR)), _boxes(np.full_like(lo, -FAR), hi)
+    if len(below) + len(above) < (len(together) or PARTS) and (below or (lo <= -FAR).all()) and (above or (hi >= FAR).all()):
+        return below + above
+    if together:
+        return together
     varying = [d for d, n in enumerate(lo.shape) if n > 1]
     if len(varying) != 1:
         strongest = need.uniform()
-        return [("", strongest.lo, strongest.hi)] if not _mixed_free(lo, hi) else _elements(lo, hi)
+        return _elements(lo, hi) if _mixed_free(lo, hi) else [("", strongest.lo, strongest.hi)]
     axis = varying[0]
     lines = [(int(a), int(b)) for a, b in zip(lo.ravel(), hi.ravel(), strict=True)]
     runs: list[tuple[int, int, tuple[int, int]]] = []
@@ -227,6 +234,36 @@ def _parts(need: Need) -> list[tuple[str, Any, Any]]:
         (f"[{colons}]".format(start if stop == start + 1 else f"{start}:{stop}"), low, high)
         for start, stop, (low, high) in runs
     ]
+
+
+#: How many parts of one input are worth a condition each.
+PARTS = 8
+
+
+def _boxes(lo: np.ndarray, hi: np.ndarray) -> list[tuple[str, Any, Any]]:
+    """A condition for each block of elements that need the same; none where they are not blocks, or too many."""
+    found = []
+    bound = (lo > -FAR) | (hi < FAR)
+    for low, high in dict.fromkeys((int(a), int(b)) for a, b in zip(lo[bound], hi[bound], strict=True)):
+        mine = (lo == low) & (hi == high)
+        spans = [_span(np.unique(at), n) for at, n in zip(np.nonzero(mine), lo.shape, strict=True)]
+        there = tuple(slice(None) if s is None else slice(*s) for s in spans)
+        if len(found) == PARTS or not mine[there].all() or mine[there].size != mine.sum():
+            return []
+        shown = ", ".join(
+            ":" if s is None else str(s[0]) if s[1] == s[0] + 1 else f"{s[0]}:{s[1]}" + (f":{s[2]}" if s[2] > 1 else "")
+            for s in spans
+        )
+        found.append((f"[{shown}]" if any(s is not None for s in spans) else "", low, high))
+    return found
+
+
+def _span(at: np.ndarray, size: int) -> tuple[int, int, int] | None:
+    """Positions along a dimension as a slice; None for all of them."""
+    if len(at) == size:
+        return None
+    stride = int(at[1] - at[0]) if len(at) > 1 else 1
+    return int(at[0]), int(at[-1]) + 1, stride
 
 
 def _mixed_free(lo: np.ndarray, hi: np.ndarray) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from redzone.access.site import Site, column_of
-from redzone.domains import Fact, scalar, summarised
+from redzone.domains import Fact, dtype_info, scalar, summarised
 from redzone.domains.symbolic import at_most, larger, smaller
 from redzone.engine import Analysis, Seen
 from redzone.engine.forward import Context
@@ -22,15 +22,16 @@ from redzone.prove.buffers import Buffers
 from redzone.prove.chain import chain_of
 from redzone.prove.conditions import Common, Proposal, as_conditions, narrowed, propose, proves, restricted
 from redzone.prove.declared import declared_by
-from redzone.prove.exact import NEAR, Exact
+from redzone.prove.exact import Exact
 from redzone.prove.lints import Lints
 from redzone.prove.masks import masked_sites
 from redzone.prove.need import FAR, Need
 from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
+from redzone.prove.reach import NEAR
 from redzone.prove.replay import Purse
 from redzone.prove.sweep import Sweep, relevant
-from redzone.prove.witness import breaking, corners, find_witness, witnesses
+from redzone.prove.witness import breaking, corners, find_witness, is_free, witnesses
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
@@ -84,6 +85,8 @@ class Deciding:
         self.certain: dict[int, tuple[int, ...]] = {}
         """The accesses that some iteration of a loop takes outside whatever the inputs are, as far as can be seen; and
         which iterations those may be."""
+        self.limited: set[int] = set()
+        """The accesses whose index the program itself limits, too widely."""
         self.points: dict[int, list[dict[int, Any]]] = {}
         """By access: inputs that should make it leave its array."""
         self.buffers = Buffers(traced)
@@ -166,7 +169,21 @@ class Deciding:
         """Accesses that leave their arrays for some of the plainest inputs the contract allows."""
         inputs = self.traced.inputs
         ends = corners(inputs, self.facts)
-        return witnesses(self.traced.jaxpr, sites, inputs, self.facts, ends, self.corners)
+        found = witnesses(self.traced.jaxpr, sites, inputs, self.facts, ends, self.corners)
+        return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
+
+    def is_telling(self, key: int, witness: Witness) -> bool:
+        """Whether an input shows a mistake of the program.
+
+        Not where the index goes as far as an input nobody promised to limit: such an access asks for a promise.
+        """
+        seen = self.analysis.seen[key]
+        site = self.analysis.inventory.sites[key]
+        if key in self.limited or all(_is_near(site, one) for one in seen):
+            return True
+        sources = self.traced.inputs
+        free = [i for i in relevant(seen, list(range(len(sources)))) if is_free(sources[i])]
+        return not any(np.any(np.asarray(witness.arguments[i]) != 0) for i in free if _is_number(sources[i].aval))
 
     @staged("masks")
     def together(self, open_sites: list[tuple[Site, list[Seen]]]) -> dict[int, Witness]:
@@ -231,6 +248,8 @@ class Deciding:
             if outcome is None or not outcome.cases:
                 continue
             self.points[key] = [exact.inputs_at(c.point) for c in outcome.cases[:4] if c.point is not None]
+            if outcome.made:
+                self.limited.add(key)
             if any(c.is_certain() for c in outcome.cases):
                 iterations = {n for c in outcome.cases if c.point for a, n in c.point.items() if a.leaf < 0}
                 self.certain[key] = tuple(sorted(iterations))[:HINTS]
@@ -433,7 +452,7 @@ class Deciding:
         family = "1" if site.effect == "read" else "2"
         wraps = id(site.eqn) in self.wraps
         outside = any(_is_outside(site, one.facts) for one in seen)
-        blamed = proposal.made or self.breaks_contract(proposal)
+        blamed = proposal.made or id(site.eqn) in self.limited or self.breaks_contract(proposal)
         if id(site.eqn) in self.certain and not wraps and id(site.eqn) not in self.cornered:
             witness = self.late(site)
             if witness is not None:
@@ -474,7 +493,7 @@ class Deciding:
     def searched(self, site: Site, proposal: Proposal, search: bool) -> Witness | None:
         """An input that makes an access leave its array; what numpy can evaluate is tried before JAX compiles."""
         inputs, needs = self.traced.inputs, proposal.needs
-        cheap = Purse(min(self.purse.left, self.alone.left), compiles=False)
+        cheap = Purse(min(2 * self.purse.left, self.alone.left), compiles=False)
         for purse in (cheap, self.purse):
             points = self.points.get(id(site.eqn), [])
             before = purse.left
@@ -533,6 +552,10 @@ def _restricted(needs: dict[int, Need], leaves: set[int]) -> Any:
 
 def _may_wrap(seen: list[Seen]) -> bool:
     return any(wraps_negatives(one.context, slot) for one in seen for slot in one.step.ins)
+
+
+def _is_number(aval: Any) -> bool:
+    return dtype_info(getattr(aval, "dtype", None)).kind in "fiu"
 
 
 def _is_near(site: Site, one: Seen) -> bool:

@@ -26,14 +26,13 @@ from redzone.prove.conditions import Common
 from redzone.prove.elements import LOOKS, Elements
 from redzone.prove.need import APART, FAR, Need
 from redzone.prove.pieces import NotAffine, Work
+from redzone.prove.reach import NEAR, in_inputs, is_limited, span_of
 from redzone.report.model import Condition
 from redzone.stages import recorded
 
 #: How many regions of one access are looked at, and how many ways it may be reached.
 CASES = 64
 WAYS = 8
-#: A bound beyond this comes from an integer type, not from the program.
-NEAR = 2**30
 #: How many questions of one check may go to isl.
 ASKED = 24
 
@@ -139,8 +138,10 @@ class Exact:
                     place.append(Linear(column.column))
                 pieces = self.elements.ask(context, one.step.ins[k], tuple(place))
                 pieces = self.elements.held(pieces, site.eqn.invars[column.operand].aval.dtype)
-                self.overflows += self.elements.spilled
-                for path in self.elements.path(context):
+                spilled, paths = self.elements.spilled, self.elements.path(context)
+                # What wraps where the program does not run, does not wrap.
+                self.overflows += [both for path in paths for r in spilled if (both := path.both(r)) is not None]
+                for path in paths:
                     for region, value in pieces:
                         both = path.both(region)
                         if both is None:
@@ -263,28 +264,33 @@ class Exact:
         """A range of one input that keeps out of a region: the input, its least and its greatest value."""
         # A region that hangs on a value nobody can look into is not the fault of the inputs that lead there.
         seen_through = not any(a.leaf < 0 and a.name.startswith("v") for a in case.index.terms)
+        excess = in_inputs(case.excess(), case.region) if seen_through else None
+        if excess is not None and len(excess.terms) == 1 and next(iter(excess.terms)) not in case.index.terms:
+            ((atom, k),) = excess.terms.items()
+            # What the index goes as far as: at least 0 out there, so kept below that.
+            bound = (-excess.const - 1) // k if k > 0 else -((excess.const + 1) // k)
+            lo, hi = (-FAR, bound) if k > 0 else (bound, FAR)
+            if abs(bound) < FAR and _is_plain(atom, lo, hi):
+                return atom, lo, hi
         for inside_index in (True, False) if seen_through else (True,):
             for atom, (lo, hi) in case.region.box.items():
                 if atom.leaf < 0 or (atom in case.index.terms) != inside_index:
                     continue
                 # A bound as far as the number that stands for none would be no bound.
-                if lo > atom.lo and (hi >= atom.hi or lo > 0) and abs(lo - 1) < FAR:
+                if lo > atom.lo and (hi >= atom.hi or lo > 0) and abs(lo - 1) < FAR and _is_plain(atom, -FAR, lo - 1):
                     return atom, -FAR, lo - 1
-                if hi < atom.hi and abs(hi + 1) < FAR:
+                if hi < atom.hi and abs(hi + 1) < FAR and _is_plain(atom, hi + 1, FAR):
                     return atom, hi + 1, FAR
         return None
 
     def related(self, case: Case) -> Linear | None:
         """At least 0 when several inputs are so related that an index stays inside, the rest at its worst."""
-        excess = case.excess()
-        terms = {a: k for a, k in excess.terms.items() if a.leaf >= 0}
-        if len(terms) < 2:
+        excess = in_inputs(case.excess(), case.region)
+        terms = excess.terms if excess is not None else {}
+        if excess is None or len(terms) < 2:
             return None
-        const = excess.const + sum(
-            k * (_span_of(case.region, a)[1 if k > 0 else 0]) for a, k in excess.terms.items() if a.leaf < 0
-        )
-        # The sum of the terms is at least -const out there; how far up does the region go?
-        least, most = -const, None
+        # The sum of the terms is at least this out there; how far up does the region go?
+        least, most = -excess.const, None
         above, below = Linear(0, terms).direction(), Linear(0, {a: -k for a, k in terms.items()}).direction()
         for guard in case.region.guards:
             direction = guard.direction()
@@ -390,10 +396,6 @@ def _element(atom: Atom, letters: dict[Atom, str]) -> str:
     return f"[{', '.join(parts)}]" if parts else ""
 
 
-def _span_of(region: Region, atom: Atom) -> tuple[int, int]:
-    return region.box.get(atom) or (atom.lo, atom.hi)
-
-
 def _span(p: Linear, lo: int, hi: int) -> str:
     if lo == hi:
         return str(lo)
@@ -417,15 +419,16 @@ def _sum_text(terms: tuple[tuple[int, str, int], ...]) -> str:
 
 def _is_made(case: Case) -> bool:
     """Whether the program's own limits, not an input's range, end the values the index can have out there."""
-    mine = [a for a in case.index.terms if a.leaf >= 0]
-    for atom in mine:
-        up = (case.index.terms[atom] > 0) == case.above
-        lo, hi = _span_of(case.region, atom)
-        # Below zero it is jnp that limits, by counting from the end; far out the integer type does, at some multiple.
-        far = NEAR // (4 * abs(case.index.terms[atom]))
-        if hi < 0 or ((hi >= min(atom.hi, far)) if up else (lo <= max(atom.lo, -far))):
-            return False
-    return True
+    # Below zero it is jnp that limits, by counting from the end.
+    if any(span_of(case.region, a)[1] < 0 for a in case.index.terms):
+        return False
+    return is_limited(case.index if case.above else -case.index, case.region)
+
+
+def _is_plain(atom: Atom, lo: int, hi: int) -> bool:
+    """Whether a range leaves an input some of the plainer numbers it can have: a quarter of them, around zero."""
+    quarter = max((atom.hi - atom.lo) // 4, 1)
+    return lo <= max(atom.lo, quarter) and hi >= min(atom.hi, -quarter)
 
 
 def _shape(context: Context, slot: int) -> tuple[Any, ...]:

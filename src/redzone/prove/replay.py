@@ -109,6 +109,10 @@ class Replay:
         self.purse.left -= given - max(self.left, 0)
         return self.found
 
+    def needed(self) -> frozenset[int]:
+        """The inputs that the accesses depend on, by their place."""
+        return self.plan(self.jaxpr, frozenset()).inputs
+
     def holds(self, jaxpr: Any) -> bool:
         """Whether the access is somewhere inside a jaxpr."""
         known = self.contains.get(id(jaxpr))

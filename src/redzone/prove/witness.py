@@ -19,7 +19,10 @@ from redzone.prove.replay import Purse, Replay
 from redzone.report.model import Condition, Witness
 
 #: How many inputs are tried for one access.
-TRIES = 10
+TRIES = 14
+#: How many inputs are tried one by one with a number that is far from the plain ones, and which.
+ALONE = 3
+HUGE = 1_000_000
 
 
 def plain_value(source: Input, fact: Fact, number: Any = 0) -> Any:
@@ -199,17 +202,30 @@ def witnesses(
     if not _has_sizes(inputs):
         return result
     replay = Replay(closed, sites, purse)
+    tried: set[Any] = set()
     for chosen in itertools.islice(candidates, TRIES):
         if len(result) == len(sites) or purse.left <= 0:
             break
         arguments = filled(inputs, facts, chosen)
+        seen = tuple(_identity(a) for a in arguments)
+        if seen in tried:
+            continue
+        tried.add(seen)
         for key, (index, path) in replay.attempt(arguments).items():
             if key in result:
                 continue
-            relevant = sorted(chosen) or list(range(len(inputs)))[:4]
+            needed = replay.needed()
+            relevant = [i for i in sorted(chosen) if i in needed] or sorted(needed)[:4]
             shown = ", ".join(f"{inputs[i].name}={pasted(arguments[i])}" for i in relevant)
             result[key] = Witness(tuple(arguments), index, path, shown)
     return result
+
+
+def _identity(value: Any) -> Any:
+    """Equal for equal arrays; of one that holds a single number, that number says it."""
+    if not isinstance(value, np.ndarray):
+        return id(value)
+    return value.flat[0].item() if value.size and not any(value.strides) else value.tobytes()
 
 
 def _candidates(
@@ -223,6 +239,7 @@ def _candidates(
             others = {other: _satisfying(inputs[other], facts[other], n) for other, n in needs.items() if other != leaf}
             yield {**others, leaf: _element(inputs[leaf], facts[leaf], need, number)}
     yield from corners(inputs, facts)
+    yield from far_away(inputs, facts)
 
 
 def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
@@ -238,9 +255,26 @@ def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int
             elif high and kinds[i] in "fiu" and source.open_below and _is_small(source):
                 chosen[i] = _ramp(source)
         yield chosen
-    ones = {i: plain_value(s, f, 1) for i, (s, f) in enumerate(zip(inputs, facts, strict=True)) if kinds[i] == "f"}
-    if ones:
-        yield ones
+    floats = [i for i, kind in enumerate(kinds) if kind == "f"]
+    if floats:
+        yield {i: plain_value(inputs[i], facts[i], 1) for i in floats}
+
+
+def far_away(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
+    """Inputs of any size that nobody would call plain: falling numbers, and one input far above or below the others."""
+    kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
+    free = [i for i, source in enumerate(inputs) if kinds[i] in "fiu" and is_free(source)]
+    falling = {i: _ramp(inputs[i])[..., ::-1] for i in free if _is_small(inputs[i])}
+    if falling:
+        yield falling
+    for i in [i for i in free if kinds[i] != "u"][:ALONE]:
+        for number in (HUGE, -HUGE):
+            yield {i: plain_value(inputs[i], facts[i], number)}
+
+
+def is_free(source: Input) -> bool:
+    """Whether nothing is promised of an input."""
+    return bool(source.open_above and source.open_below)
 
 
 def _is_small(source: Input) -> bool:

@@ -1,0 +1,176 @@
+"""Exact evaluation of equations over whole arrays: sums, orders, windows and writes, as XLA evaluates them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Table = dict[str, Callable[..., Any]]
+
+#: By primitive: from an equation and its operands' values to its result, or to a list of its results.
+ARRAYS: Table = {}
+#: Those that move floats about, or order them, without computing with them.
+ORDERING = frozenset(
+    {"pad", "rev", "dynamic_update_slice", "scatter", "sort", "top_k", "reduce_max", "reduce_min", "round", "abs"}
+)
+#: The most index tuples of a write looked at one by one.
+_TUPLES = 4096
+
+
+def _named(*names: str) -> Callable[[Any], Any]:
+    def register(function: Any) -> Any:
+        ARRAYS.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def _reducing(name: str, function: Any, **options: Any) -> None:
+    ARRAYS[name] = lambda eqn, x: function(x, axis=tuple(eqn.params["axes"]), **options)
+
+
+_reducing("reduce_or", np.bitwise_or.reduce)
+_reducing("reduce_max", np.max)
+_reducing("reduce_min", np.min)
+
+
+@_named("reduce_sum", "reduce_prod")
+def _total(eqn: Any, x: Any) -> Any:
+    total = np.sum if eqn.primitive.name == "reduce_sum" else np.prod
+    return total(x, axis=tuple(eqn.params["axes"]), dtype=x.dtype)
+
+
+def _running(name: str, function: Any) -> None:
+    def evaluate(eqn: Any, x: Any) -> Any:
+        axis, back = eqn.params["axis"], eqn.params["reverse"]
+        run = function.accumulate(np.flip(x, axis) if back else x, axis=axis, dtype=x.dtype)
+        return np.flip(run, axis) if back else run
+
+    ARRAYS[name] = evaluate
+
+
+_running("cumprod", np.multiply)
+_running("cummax", np.maximum)
+_running("cummin", np.minimum)
+
+
+@_named("abs")
+def _abs(eqn: Any, x: Any) -> Any:
+    return np.abs(x)
+
+
+@_named("square")
+def _square(eqn: Any, x: Any) -> Any:
+    return x * x
+
+
+@_named("integer_pow")
+def _power(eqn: Any, x: Any) -> Any:
+    if eqn.params["y"] < 0:
+        raise NotImplementedError("a negative power of an integer")
+    return x ** np.asarray(eqn.params["y"], x.dtype)
+
+
+@_named("round")
+def _round(eqn: Any, x: Any) -> Any:
+    if int(eqn.params["rounding_method"]) == 1:
+        return np.rint(x)
+    return np.copysign(np.floor(np.abs(x) + x.dtype.type(0.5)), x) if (np.abs(x) < 2**20).all() else _refuse()
+
+
+def _refuse() -> Any:
+    raise NotImplementedError("numbers that rounding half away from zero is not exact for here")
+
+
+@_named("rev")
+def _rev(eqn: Any, x: Any) -> Any:
+    return np.flip(x, tuple(eqn.params["dimensions"]))
+
+
+@_named("pad")
+def _pad(eqn: Any, x: Any, filling: Any) -> Any:
+    result = np.full(eqn.outvars[0].aval.shape, filling, x.dtype)
+    into, taken = [], []
+    for (low, _, inner), n, size in zip(eqn.params["padding_config"], x.shape, result.shape, strict=True):
+        # Where each element lands; negative padding leaves out what would land outside.
+        places = int(low) + np.arange(n) * (int(inner) + 1)
+        kept = np.flatnonzero((places >= 0) & (places < size))
+        into.append(places[kept])
+        taken.append(kept)
+    result[np.ix_(*into)] = x[np.ix_(*taken)]
+    return result
+
+
+@_named("dynamic_update_slice")
+def _update(eqn: Any, x: Any, update: Any, *starts: Any) -> Any:
+    first = [min(max(int(s), 0), n - size) for s, n, size in zip(starts, x.shape, update.shape, strict=True)]
+    result = x.copy()
+    result[tuple(slice(f, f + size) for f, size in zip(first, update.shape, strict=True))] = update
+    return result
+
+
+@_named("sort")
+def _sort(eqn: Any, *operands: Any) -> Any:
+    """Stable, by the first operands; XLA and numpy both put NaN last and take both zeros as equal."""
+    axis, keys = eqn.params["dimension"], eqn.params["num_keys"]
+    if not eqn.params["is_stable"] and len(operands) > 1:
+        raise NotImplementedError("an order that is not determined")
+    order = np.lexsort([np.moveaxis(k, axis, -1) for k in reversed(operands[:keys])], axis=-1)
+    order = np.moveaxis(order, -1, axis)
+    return [np.take_along_axis(x, order, axis) for x in operands]
+
+
+@_named("top_k")
+def _top_k(eqn: Any, x: Any) -> Any:
+    """The largest first, and of equal ones the first."""
+    axis, k = eqn.params.get("axis", x.ndim - 1), eqn.params["k"]
+    if np.isnan(x).any() if x.dtype.kind == "f" else False:
+        raise NotImplementedError("NaN among the largest")
+    # Ranks, so that the reverse order of any type is had by negation.
+    ranks = np.unique(x, return_inverse=True)[1].reshape(x.shape)
+    order = np.take(np.argsort(-ranks, axis=axis, kind="stable"), np.arange(k), axis)
+    return [np.take_along_axis(x, order, axis), order.astype(eqn.outvars[1].aval.dtype)]
+
+
+def _over(old: Any, new: Any) -> Any:
+    return new
+
+
+_COMBINE: Table = {"scatter": _over, "scatter-add": np.add, "scatter-min": np.minimum, "scatter-max": np.maximum}
+
+
+@_named(*_COMBINE)
+def _scatter(eqn: Any, x: Any, indices: Any, updates: Any) -> Any:
+    numbers, mode = eqn.params["dimension_numbers"], eqn.params["mode"].name
+    combine, batch = _COMBINE[eqn.primitive.name], indices.shape[:-1]
+    if int(np.prod(batch)) > _TUPLES:
+        raise NotImplementedError("too many index tuples to look at one by one")
+    gone = sorted({*numbers.inserted_window_dims, *numbers.operand_batching_dims})
+    windows = [d for d in range(x.ndim) if d not in gone]
+    sizes = [1] * x.ndim
+    for d, w in zip(windows, numbers.update_window_dims, strict=True):
+        sizes[d] = updates.shape[w]
+    rest = [d for d in range(updates.ndim) if d not in numbers.update_window_dims]
+    ordered = updates.transpose([*rest, *numbers.update_window_dims])
+    result, written = x.copy(), set()
+    for at in np.ndindex(*batch):
+        start = [0] * x.ndim
+        for k, d in enumerate(numbers.scatter_dims_to_operand_dims):
+            start[d] = int(indices[(*at, k)])
+        for d, b in zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True):
+            start[d] = at[b]
+        inside = [min(max(s, 0), n - size) for s, n, size in zip(start, x.shape, sizes, strict=True)]
+        if inside != start and mode != "CLIP":
+            if mode != "FILL_OR_DROP":
+                raise NotImplementedError("a write outside that was promised not to happen")
+            continue
+        window = tuple(slice(f, f + size) for f, size in zip(inside, sizes, strict=True))
+        if combine is _over:
+            # Which of two writes to one place is the last is not determined.
+            if tuple(inside) in written and not np.array_equal(result[window], ordered[at].reshape(sizes)):
+                raise NotImplementedError("two writes to one place")
+            written.add(tuple(inside))
+        result[window] = combine(result[window], ordered[at].reshape(sizes))
+    return result

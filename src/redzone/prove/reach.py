@@ -1,0 +1,74 @@
+"""How far a sum of atoms goes in a region: by the program's own constraints, or only by the range of an input.
+
+A constraint `guard ≥ 0` lets an atom be exchanged for others: `target ≤ target·|d| + guard·|c|` over |d|, with the
+factors chosen so that the atom drops out. What is left when loop counters and quotients are exchanged is a
+bound in terms of inputs alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from redzone.domains.affine import Atom, Linear, Region
+
+#: How many atoms are exchanged one after the other.
+DEEP = 4
+#: A bound beyond this comes from an integer type, not from the program.
+NEAR = 2**30
+
+
+def span_of(region: Region, atom: Atom) -> tuple[int, int]:
+    return region.box.get(atom) or (atom.lo, atom.hi)
+
+
+def exchanged(target: Linear, atom: Atom, region: Region) -> Iterator[Linear]:
+    """Sums without this atom that are at least a multiple of the target, one for each constraint that limits it.
+
+    A constraint that says no more than that a number fits its integer type limits nothing.
+    """
+    c = target.terms[atom]
+    for guard in region.guards:
+        d = guard.terms.get(atom, 0)
+        if d * c < 0 and abs(guard.const) <= NEAR:
+            yield target * abs(d) + guard * abs(c)
+
+
+def is_limited(target: Linear, region: Region, deep: int = DEEP) -> bool:
+    """Whether the constraints keep a sum below some number even if every input were of any size."""
+    free = next((a for a, k in target.terms.items() if _is_free(a, k > 0, abs(k), region)), None)
+    if free is None:
+        return True
+    return deep > 0 and any(is_limited(less, region, deep - 1) for less in exchanged(target, free, region))
+
+
+def _is_free(atom: Atom, up: bool, factor: int, region: Region) -> bool:
+    """Whether nothing but its own type or the inputs ends an atom on one side."""
+    lo, hi = span_of(region, atom)
+    if atom.leaf >= 0:
+        # Far out the integer type ends it, at some multiple.
+        far = NEAR // (4 * factor)
+        return hi >= min(atom.hi, far) if up else lo <= max(atom.lo, -far)
+    if atom.name in ("q", "t"):
+        # A quotient goes as far as what is divided, an iteration as far as the loop.
+        return atom.name == "q" or (up and atom.hi > NEAR)
+    return hi > NEAR if up else lo < -NEAR
+
+
+def in_inputs(target: Linear, region: Region, deep: int = DEEP) -> Linear | None:
+    """The target's atoms that are no inputs at their worst, or exchanged for inputs where their worst is far away.
+
+    At least 0 wherever the target is; None where that cannot be said.
+    """
+
+    def is_far(atom: Atom, k: int) -> bool:
+        lo, hi = span_of(region, atom)
+        return atom.leaf < 0 and (hi if k > 0 else -lo) > NEAR
+
+    far = next((a for a, k in target.terms.items() if is_far(a, k)), None)
+    if far is not None:
+        found = (in_inputs(less, region, deep - 1) for less in exchanged(target, far, region)) if deep else iter(())
+        return next((one for one in found if one is not None), None)
+    const = target.const + sum(
+        k * span_of(region, a)[1 if k > 0 else 0] for a, k in target.terms.items() if a.leaf < 0
+    )
+    return Linear(const, {a: k for a, k in target.terms.items() if a.leaf >= 0})
