@@ -65,9 +65,7 @@ def test_programs_that_differ_in_one_thing(k: int) -> None:
 
 
 def test_other_shapes() -> None:
-    assert not same_program(
-        _traced(_picks(0), X, I), _traced(_picks(0), jax.ShapeDtypeStruct((9,), "float32"), I)
-    )
+    assert not same_program(_traced(_picks(0), X, I), _traced(_picks(0), jax.ShapeDtypeStruct((9,), "float32"), I))
 
 
 def test_which_operand_is_used_matters() -> None:

@@ -6,6 +6,7 @@ the width, conversions that saturate. `test_exact.py` holds every function here 
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -98,6 +99,8 @@ def convert(params: Params, a: Any) -> Any:
 
 def select(params: Params, which: Any, *cases: Any) -> Any:
     if which.dtype == np.bool_:
+        if which.ndim == 0 and len(cases) == 2:
+            return cases[1] if which else cases[0]
         return np.where(which, cases[1], cases[0]) if len(cases) == 2 else cases[0]
     return np.choose(which, cases, mode="clip")
 
@@ -136,7 +139,18 @@ def _plain(function: Callable[..., Any]) -> Rule:
 def multiply(params: Params, a: Any, b: Any) -> Any:
     if params.get("out_dtype") is not None:
         raise NotImplementedError
-    return np.multiply(a, b)
+    return a * b
+
+
+def _ordered(function: Callable[..., Any]) -> Rule:
+    """The total order, which of whole numbers is the usual one."""
+
+    def rule(params: Params, a: Any, b: Any) -> Any:
+        if a.dtype.kind == "f":
+            raise NotImplementedError
+        return function(a, b)
+
+    return rule
 
 
 def _identity(params: Params, *args: Any) -> Any:
@@ -144,32 +158,35 @@ def _identity(params: Params, *args: Any) -> Any:
 
 
 ELEMENTWISE: dict[str, Rule] = {
-    "add": _plain(np.add),
-    "add_any": _plain(np.add),
-    "sub": _plain(np.subtract),
+    "add": _plain(operator.add),
+    "add_any": _plain(operator.add),
+    "sub": _plain(operator.sub),
     "mul": multiply,
     "div": divide,
     "rem": remainder,
-    "neg": _plain(np.negative),
-    "abs": _plain(np.abs),
+    "neg": _plain(operator.neg),
+    "abs": _plain(operator.abs),
     "sign": _plain(np.sign),
     "max": _plain(np.maximum),
     "min": _plain(np.minimum),
-    "and": _plain(np.bitwise_and),
-    "or": _plain(np.bitwise_or),
-    "xor": _plain(np.bitwise_xor),
-    "not": _plain(np.invert),
+    "and": _plain(operator.and_),
+    "or": _plain(operator.or_),
+    "xor": _plain(operator.xor),
+    "not": _plain(operator.invert),
     "shift_left": shift_left,
     "shift_right_logical": shift_right_logical,
     "shift_right_arithmetic": shift_right_arithmetic,
     "population_count": population_count,
     "clz": count_leading_zeros,
-    "eq": _plain(np.equal),
-    "ne": _plain(np.not_equal),
-    "lt": _plain(np.less),
-    "le": _plain(np.less_equal),
-    "gt": _plain(np.greater),
-    "ge": _plain(np.greater_equal),
+    "eq": _plain(operator.eq),
+    "ne": _plain(operator.ne),
+    "lt": _plain(operator.lt),
+    "le": _plain(operator.le),
+    "gt": _plain(operator.gt),
+    "ge": _plain(operator.ge),
+    "le_to": _ordered(operator.le),
+    "lt_to": _ordered(operator.lt),
+    "eq_to": _ordered(operator.eq),
     "select_n": select,
     "clamp": clamp,
     "convert_element_type": convert,

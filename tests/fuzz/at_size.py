@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import types
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,12 +26,21 @@ def number(value: Any, sizes: Mapping[str, int]) -> Any:
     """A dimension expression as a number, read from how JAX writes it; any other value as it is."""
     if not _is_expression(value):
         return value
-    return eval(str(value).replace("^", "**"), {"__builtins__": {}}, {**_FUNCTIONS, **sizes})
+    return _evaluated(str(value).replace("^", "**"), sizes)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _code(text: str) -> Any:
+    return compile(text, "<sizes>", "eval")
+
+
+def _evaluated(text: str, sizes: Mapping[str, int]) -> Any:
+    return eval(_code(text), {"__builtins__": {}}, {**_FUNCTIONS, **sizes})
 
 
 def holds(constraints: Sequence[str], sizes: Mapping[str, int]) -> bool:
     """Whether sizes keep constraints as `dims=` takes them."""
-    return all(eval(text, {"__builtins__": {}}, {**_FUNCTIONS, **sizes}) for text in constraints)
+    return all(_evaluated(text, sizes) for text in constraints)
 
 
 def _is_expression(value: Any) -> bool:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import functools
+import math
 import random
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax.numpy as jnp
@@ -17,14 +19,16 @@ from redzone.engine import analyse
 from redzone.frontend import compat
 from redzone.frontend.trace import Input, Traced
 from tests.fuzz.conditions import breaking, just_outside, keeping, narrowed, satisfied
-from tests.fuzz.exact import CannotRun, Interpreter, TooLong
+from tests.fuzz.exact import BrokenPromise, CannotRun, Interpreter, TooLong
 from tests.fuzz.generate import Argument, Program, recontract, sample
-from tests.fuzz.watch import Contradiction, Failure, Tamper, Watch
+from tests.fuzz.watch import Contradiction, Facts, Failure, Tamper, Watch
 
 RUNS = 3
 """Inputs tried for every program."""
 RELATED_RUNS = 16
 """The same for a program about relations: it is small, and what breaks a relation is rare."""
+BREAKS = 6
+"""Inputs just outside a condition that are tried."""
 
 
 class Discarded(Exception):
@@ -85,12 +89,12 @@ def examine_traced(interpreter: Interpreter, outcome: Outcome, runs: int = RUNS)
         outcome.failure = Failure("crash", type(error).__name__, trail)
         return
     try:
-        _hold(outcome.program, interpreter, report, analysis.facts, outcome, runs)
+        _hold(outcome.program, interpreter, report, Facts(analysis.facts), outcome, runs)
     except Contradiction as contradiction:
         outcome.failure = contradiction.failure
 
 
-def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Any, outcome: Outcome, runs: int) -> None:
+def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Facts, outcome: Outcome, runs: int) -> None:
     accesses = {id(a.eqn): a for a in report.accesses}
     for access in report.accesses:
         outcome.counts[str(access.verdict)] += 1
@@ -111,21 +115,28 @@ def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Any, o
                 raise Contradiction(
                     Failure("requires left its array", access.primitive, _conditions(access), access.eqn)
                 )
+    alike: dict[str, list[Any]] = {}
     for access in report.accesses:
-        if access.verdict == "unsafe":
+        if access.verdict == "unsafe" or (access.verdict == "requires" and access.witness is not None):
             _unsafe(program, interpreter, access, accesses, outcome)
         if access.verdict == "requires":
-            if access.witness is not None:
-                _unsafe(program, interpreter, access, accesses, outcome)
-            _requires(program, interpreter, access, accesses, outcome, rng, runs)
+            alike.setdefault(", ".join(map(str, access.requires)), []).append(access)
+    for group in alike.values():
+        _requires(program, interpreter, group, accesses, outcome, rng, runs)
 
 
 def run_once(interpreter: Interpreter, args: Sequence[Any], watch: Watch, counts: Any) -> Watch | None:
-    if interpreter.breaks_a_promise(args) is not False:
-        counts["broken promises"] += 1
-        return None
+    """Hold one run against what is claimed; None where nothing is claimed of it, or where it does not end."""
     try:
         interpreter.run(args, watch)
+    except Contradiction:
+        if interpreter.breaks_a_promise(args) is False:
+            raise
+        counts["broken promises"] += 1  # further on, or it may be: nothing is claimed of any part of this run
+        return None
+    except BrokenPromise:
+        counts["broken promises"] += 1
+        return None
     except TooLong:
         counts["too long"] += 1
         return None
@@ -186,58 +197,58 @@ def _conditions(access: Any) -> str:
 def _requires(
     program: Program,
     interpreter: Interpreter,
-    access: Any,
+    group: Sequence[Any],
     accesses: Any,
     outcome: Outcome,
     rng: random.Random,
     runs: int,
 ) -> None:
-    """Inside the conditions nothing leaves; just outside them something does, which may take luck to find."""
-    inner = narrowed(program.arguments, access.requires)
+    """Inside the conditions, which these accesses share, none leaves; just outside, with luck, each is shown to."""
+    conditions = group[0].requires
+    inner = narrowed(program.arguments, conditions)
     if inner is None:
-        outcome.counts["requires not sampled"] += 1
+        outcome.counts["requires not sampled"] += len(group)
         return
     for _ in range(runs):
-        args = keeping(rng, inner, access.requires)
+        args = keeping(rng, inner, conditions)
         if args is None:
-            outcome.counts["requires not kept"] += 1
+            outcome.counts["requires not kept"] += len(group)
             break
         outcome.arguments = args
         watch = run_once(interpreter, args, Watch(None, accesses), outcome.counts)
-        if watch is not None and id(access.eqn) in watch.left:
-            raise Contradiction(Failure("requires left its array", access.primitive, _conditions(access), access.eqn))
-    for leaf, value in just_outside(program.arguments, inner, access):
-        found = any(_violates(rng, interpreter, inner, leaf, value, access, accesses, outcome) for _ in range(6))
-        outcome.counts["requires exact" if found else "requires not shown exact"] += 1
-    for relation in access.requires:
+        for access in group:
+            if watch is not None and id(access.eqn) in watch.left:
+                detail = _conditions(access)
+                raise Contradiction(Failure("requires left its array", access.primitive, detail, access.eqn))
+
+    def shown(what: str, break_it: Callable[[], list[Any] | None]) -> None:
+        open_ones = {id(access.eqn) for access in group}
+        for _ in range(BREAKS):
+            args = break_it()
+            if args is None:
+                continue
+            watch = run_once(interpreter, args, Watch(None, accesses), outcome.counts)
+            open_ones -= set() if watch is None else watch.left
+            if not open_ones:
+                break
+        outcome.counts[f"{what} exact"] += len(group) - len(open_ones)
+        outcome.counts[f"{what} not shown exact"] += len(open_ones)
+
+    for leaf, value in just_outside(program.arguments, inner, group[0]):
+        if math.prod(inner[leaf].shape):
+            shown("requires", functools.partial(_spoiled, rng, inner, leaf, value))
+    for relation in conditions:
         if relation.terms:
-            found = any(_unrelated(rng, interpreter, inner, relation, access, accesses, outcome) for _ in range(6))
-            outcome.counts["relation exact" if found else "relation not shown exact"] += 1
+            shown("relation", functools.partial(breaking, rng, inner, relation))
 
 
-def _unrelated(
-    rng: random.Random, interpreter: Interpreter, inner: Sequence[Argument], relation: Any,
-    access: Any, accesses: Any, outcome: Outcome,
-) -> bool:  # fmt: skip
-    args = breaking(rng, inner, relation)
-    if args is None:
-        return False
-    watch = run_once(interpreter, args, Watch(None, accesses), outcome.counts)
-    return watch is not None and id(access.eqn) in watch.left
-
-
-def _violates(
-    rng: random.Random, interpreter: Interpreter, inner: Sequence[Argument], leaf: int, value: int,
-    access: Any, accesses: Any, outcome: Outcome,
-) -> bool:  # fmt: skip
+def _spoiled(rng: random.Random, inner: Sequence[Argument], leaf: int, value: int) -> list[Any]:
+    """Inputs that keep their ranges but for one argument, of which one element or all of them are `value`."""
     args = [sample(rng, a) for a in inner]
-    if args[leaf].size == 0:
-        return True
     spoiled = np.array(args[leaf])
     if rng.random() < 0.5:
         spoiled[...] = value
     else:
         spoiled.flat[rng.randrange(spoiled.size)] = value
     args[leaf] = spoiled
-    watch = run_once(interpreter, args, Watch(None, accesses), outcome.counts)
-    return watch is not None and id(access.eqn) in watch.left
+    return args

@@ -16,7 +16,7 @@ from tests.fuzz.conditions import keeping, narrowed, satisfied
 from tests.fuzz.exact import Interpreter
 from tests.fuzz.generate import sample
 from tests.fuzz.symbolic import SymbolicProgram
-from tests.fuzz.watch import Contradiction, Failure, Watch
+from tests.fuzz.watch import Contradiction, Facts, Failure, Watch
 
 SIZES = 4
 RUNS = 3
@@ -64,7 +64,7 @@ def _hold(
     program: SymbolicProgram, here: AtSize, report: Any, facts: Any, outcome: Outcome, rng: random.Random, runs: int
 ) -> None:
     arguments = [a.at(dict(here.sizes)) for a in program.arguments]
-    accesses, known = here.accesses(report), here.facts(facts)
+    accesses, known = here.accesses(report), Facts(here.facts(facts))
     interpreter, before = Interpreter(here.closed, LIMIT), outcome.counts["too long"]
     for _ in range(runs):
         args = outcome.arguments = [sample(rng, a) for a in arguments]

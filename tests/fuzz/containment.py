@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,39 @@ def why_outside(fact: Any, value: Any) -> str:
     if low < fact.lo or high > fact.hi:
         return f"[{low}, {high}] leaves {fact!r}"
     return _stride_outside(fact, array)
+
+
+def test_of(fact: Any, aval: Any) -> Callable[[Any], Any]:
+    """`why_outside` of one fact for many values of one type, true where it has nothing to say."""
+    kept_apart = any(isinstance(bound, np.ndarray) for bound in (fact.lo, fact.hi))
+    if any(isinstance(b, np.ndarray) and _misshapen(b, aval) for b in (fact.lo, fact.hi)) or fact.step != 1:
+        return lambda value: not why_outside(fact, value)
+    dtype, lo, hi = np.dtype(aval.dtype), fact.lo, fact.hi
+    if dtype.kind in "biu" and dtype != np.uint64:
+        if kept_apart:
+            return lambda value: bool(((value >= lo) & (value <= hi)).all())
+        if not aval.shape:
+            return lambda value: lo <= int(value) <= hi
+        if 0 not in aval.shape:
+            return lambda value: lo <= int(np.minimum.reduce(value, None)) and int(np.maximum.reduce(value, None)) <= hi
+    if dtype.kind == "f" and not aval.shape and not kept_apart:
+        return lambda value: lo <= float(value) <= hi or (fact.nan and value != value)
+    return lambda value: not why_outside(fact, value)
+
+
+def says_nothing(fact: Any, aval: Any) -> bool:
+    """Whether every value of this type satisfies a fact; keys, refs and their like are not looked into."""
+    dtype = getattr(aval, "dtype", None)
+    if not isinstance(dtype, np.dtype) or hasattr(aval, "inner_aval"):
+        return True
+    if isinstance(fact.lo, np.ndarray) or isinstance(fact.hi, np.ndarray):
+        return False
+    if dtype == np.bool_:
+        return bool(fact.lo <= 0 and fact.hi >= 1 and fact.step == 1)
+    if dtype.kind in "iu":
+        info = np.iinfo(dtype)
+        return bool(fact.lo <= info.min and fact.hi >= info.max and fact.step == 1)
+    return bool(fact.nan and fact.lo == -np.inf and fact.hi == np.inf)
 
 
 def _misshapen(bound: Any, array: Any) -> str:

@@ -17,9 +17,11 @@ import numpy as np
 from redzone.frontend import compat
 from tests.fuzz.arithmetic import ELEMENTWISE
 from tests.fuzz.movement import MOVEMENT
-from tests.fuzz.refs import REF_ACCESSES, Ref, run_ref
-from tests.fuzz.windows import evaluate_access, is_access
+from tests.fuzz.refs import REF_ACCESSES, Ref, ref_windows, run_ref
+from tests.fuzz.windows import Windows, evaluate_access, is_access, windows_of
 
+OFTEN = 4
+"""Runs of one program that may be too long."""
 BIGGEST = 4_000_000
 """Elements of an array; a program with a bigger one is not run."""
 
@@ -41,7 +43,7 @@ class Observer(Protocol):
 
     def visit(self, eqn: Any, outvals: Sequence[Any]) -> None: ...
 
-    def access(self, eqn: Any, invals: list[Any], outval: Any) -> Any: ...
+    def access(self, eqn: Any, windows: Windows | None, outval: Any) -> Any: ...
 
 
 class Silent:
@@ -50,7 +52,7 @@ class Silent:
     def visit(self, eqn: Any, outvals: Sequence[Any]) -> None:
         return None
 
-    def access(self, eqn: Any, invals: list[Any], outval: Any) -> Any:
+    def access(self, eqn: Any, windows: Windows | None, outval: Any) -> Any:
         return outval
 
 
@@ -110,6 +112,8 @@ class _Plan:
             self.ins = [place(v) for v in (*opened.constvars, *opened.invars)]
         self.steps: list[tuple[Any, list[int], list[int], Evaluation | None]] = []
         for eqn in opened.eqns:
+            if any(math.prod(getattr(v.aval, "shape", ())) > BIGGEST for v in eqn.outvars):
+                raise TooLong
             inputs = [place(a) for a in eqn.invars]
             self.steps.append((eqn, inputs, [place(v) for v in eqn.outvars], _evaluation(eqn)))
         self.outs = [place(a) for a in opened.outvars]
@@ -118,9 +122,11 @@ class _Plan:
 class Interpreter:
     """Runs one program on many inputs; `limit` bounds the equations of a single run."""
 
-    def __init__(self, closed: Any, limit: int = 20_000) -> None:
+    def __init__(self, closed: Any, limit: int = 4_000) -> None:
         self.closed = closed
         self.limit = limit
+        self.too_long = 0
+        """Runs that passed the limit; after `OFTEN` of them the program is not run again."""
         self._plans: dict[int, _Plan] = {}
         self._observer: Observer = Silent()
         self._assumes: bool | None = None
@@ -128,12 +134,18 @@ class Interpreter:
 
     def run(self, args: Sequence[Any], observer: Observer) -> list[Any]:
         """The program's outputs on `args`, everything on the way shown to `observer`."""
+        if self.too_long >= OFTEN:
+            raise TooLong
         opened, _ = compat.open_jaxpr(self.closed)
         self._observer = observer
         self._left = self.limit
         values = [as_value(a, v.aval) for a, v in zip(args, opened.invars, strict=True)]
-        with np.errstate(all="ignore"):
-            return self._jaxpr(self.closed, values)
+        try:
+            with np.errstate(all="ignore"):
+                return self._jaxpr(self.closed, values)
+        except TooLong:
+            self.too_long += 1
+            raise
 
     def breaks_a_promise(self, args: Sequence[Any]) -> bool | None:
         """Whether nothing is claimed about a run on these inputs; None where it does not end in time to tell."""
@@ -168,8 +180,6 @@ class Interpreter:
             visit(eqn, outvals)
             for place, value in zip(outputs, outvals, strict=True):
                 slots[place] = value
-                if value.size > BIGGEST:
-                    raise TooLong
         return [slots[i] for i in plan.outs]
 
     def _equation(self, eqn: Any, invals: list[Any]) -> Sequence[Any]:
@@ -181,10 +191,12 @@ class Interpreter:
         if name in _CALLS:
             return self._jaxpr(eqn.params[_CALLS[name]], invals)
         if name in REF_ACCESSES:
+            windows = ref_windows(name, eqn.params, invals)
             outvals = run_ref(name, eqn.params, invals)
-            self._observer.access(eqn, invals, outvals[0] if outvals else None)
+            self._observer.access(eqn, windows, outvals[0] if outvals else None)
             return outvals
-        return [self._observer.access(eqn, invals, evaluate(eqn, invals)[0])]
+        windows = windows_of(name, eqn.params, invals)
+        return [self._observer.access(eqn, windows, _accessed(eqn, windows, invals))]
 
     def _new_ref(self, eqn: Any, invals: list[Any]) -> Sequence[Any]:
         return [Ref(invals[0])]
@@ -287,8 +299,8 @@ def _evaluation(eqn: Any) -> Evaluation | None:
         except NotImplementedError:
             return by_jax(eqn, invals)
         if type(out) is not list:
-            return [np.asarray(out, dtypes[0])]
-        return [np.asarray(o, d) for o, d in zip(out, dtypes, strict=True)]
+            return [out if out.dtype == dtypes[0] else np.asarray(out, dtypes[0])]
+        return [o if o.dtype == d else np.asarray(o, d) for o, d in zip(out, dtypes, strict=True)]
 
     return by_numpy
 
@@ -315,13 +327,17 @@ def evaluate(eqn: Any, invals: list[Any]) -> list[Any]:
         found = _evaluation(eqn)
         assert found is not None
         return found(eqn, invals)
-    if all(is_plain(v.aval) for v in (*eqn.invars, *eqn.outvars)):
+    return [_accessed(eqn, windows_of(eqn.primitive.name, eqn.params, invals), invals)]
+
+
+def _accessed(eqn: Any, windows: Windows | None, invals: list[Any]) -> Any:
+    if windows is not None and all(is_plain(v.aval) for v in (*eqn.invars, *eqn.outvars)):
         try:
-            out = evaluate_access(eqn.primitive.name, eqn.params, invals)
-            return [np.asarray(out, eqn.outvars[0].aval.dtype)]
+            out = evaluate_access(eqn.primitive.name, eqn.params, windows, invals)
+            return np.asarray(out, eqn.outvars[0].aval.dtype)
         except NotImplementedError:
             pass
-    return by_jax(eqn, invals)
+    return by_jax(eqn, invals)[0]
 
 
 def has_numpy_rule(eqn: Any) -> bool:

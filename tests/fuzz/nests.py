@@ -21,7 +21,7 @@ from jax import lax
 import redzone
 from tests.fuzz.exact import CannotRun, Interpreter, Silent, TooLong
 from tests.fuzz.generate import Argument, sample
-from tests.fuzz.windows import windows_of
+from tests.fuzz.windows import Windows
 
 KINDS = ("for", "while", "scan", "back", "rows", "carry", "downward", "mapped", "paired", "meeting")
 
@@ -87,8 +87,7 @@ class _Follow(Silent):
     def __init__(self) -> None:
         self.found: set[int] = set()
 
-    def access(self, eqn: Any, invals: list[Any], outval: Any) -> Any:
-        windows = windows_of(eqn.primitive.name, eqn.params, invals)
+    def access(self, eqn: Any, windows: Windows | None, outval: Any) -> Any:
         if windows is not None and windows.shape == (2 * FAR,):
             self.found |= {int(i) for i in np.unique(windows.offsets())}
         return outval

@@ -180,7 +180,7 @@ def _table(scope: Scope) -> Any:
 
 def _long(value: Any) -> Any:
     for _ in range(LONG):
-        value = lax.sin(value)
+        value = lax.neg(value)
     return value
 
 

@@ -9,6 +9,7 @@ import argparse
 import collections
 import dataclasses
 import functools
+import gc
 import multiprocessing
 import os
 import pathlib
@@ -20,12 +21,19 @@ from typing import Any
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
+for _name, _value in {
+    "JAX_PLATFORMS": "cpu",
+    # Every worker is one process on one core: threads of its own only get in the way of the others.
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+}.items():
+    os.environ.setdefault(_name, _value)
 
-CHUNK = 500
-"""Programs between two cleanings of JAX's caches."""
-CHUNKS_PER_PROCESS = 4
-"""Chunks before a worker is replaced, which bounds its memory."""
+CHUNK = 50
+"""Programs that a worker takes at a time; those under way when time is up do not count."""
+CHUNKS_PER_PROCESS = 40
+"""Chunks before a worker is replaced, which bounds its memory: JAX's caches grow, and keeping them saves compiling."""
 WIDE_EVERY = 5
 """Every so many chunks use 64-bit types."""
 SYMBOLIC_EVERY = 10
@@ -61,7 +69,7 @@ def run_chunk(task: tuple[int, int, bool, bool, str]) -> Chunk:
     from tests.fuzz.shrink import shrink
 
     jax.config.update("jax_enable_x64", wide)
-    jax.clear_caches()
+    gc.set_threshold(100_000, 20, 100)  # JAX's own objects are many, and live on
     counts: collections.Counter[str] = collections.Counter()
     failures: list[str] = []
     shown: set[Any] = set()

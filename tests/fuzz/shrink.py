@@ -34,4 +34,3 @@ def shrink(outcome: Outcome, examine: Callable[[Any], Outcome] = examine) -> Out
             if _alike(tried, outcome):
                 outcome, again = tried, True
     return outcome
-

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from tests.fuzz.containment import why_outside
-from tests.fuzz.refs import REF_ACCESSES, ref_windows
-from tests.fuzz.windows import FAR, Windows, per_window, windows_of
+from tests.fuzz.containment import says_nothing, test_of, why_outside
+from tests.fuzz.windows import FAR, Windows, per_window
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -38,10 +38,34 @@ def _fail(kind: str, eqn: Any, detail: str) -> Contradiction:
     return Contradiction(Failure(kind, eqn.primitive.name, f"{detail}\n  {eqn}", eqn))
 
 
+Telling = tuple[int, Any, Callable[[Any], Any]]
+"""Which result, its fact, and whether a value is inside."""
+
+
+class Facts:
+    """What was found out about every equation, read once for all runs."""
+
+    def __init__(self, facts: Mapping[int, Sequence[Any]]) -> None:
+        self.facts = facts
+        self.telling: dict[int, list[Telling]] = {}
+        """By equation, the facts that some value of the dtype is outside of."""
+
+    def read(self, eqn: Any) -> list[Telling]:
+        facts = self.facts.get(id(eqn))
+        if facts is None:
+            raise _fail("unreached", eqn, "ran, but has no fact")
+        if len(facts) != len(eqn.outvars):
+            raise _fail("containment", eqn, f"{len(facts)} facts for {len(eqn.outvars)} results")
+        pairs = enumerate(zip(facts, (v.aval for v in eqn.outvars), strict=True))
+        found = [(k, fact, test_of(fact, aval)) for k, (fact, aval) in pairs if not says_nothing(fact, aval)]
+        self.telling[id(eqn)] = found
+        return found
+
+
 class Watch:
     """Follows one run: containment in `facts`, and of each access in what its report entry says."""
 
-    def __init__(self, facts: Mapping[int, Sequence[Any]] | None, accesses: Mapping[int, Any]) -> None:
+    def __init__(self, facts: Facts | None, accesses: Mapping[int, Any]) -> None:
         self.facts = facts
         self.accesses = accesses
         self.left: set[int] = set()
@@ -54,21 +78,17 @@ class Watch:
         self.equations += 1
         if self.facts is None:
             return
-        facts = self.facts.get(id(eqn))
-        if facts is None:
-            raise _fail("unreached", eqn, "ran, but has no fact")
-        for fact, value in zip(facts, outvals, strict=True):
-            trouble = "" if type(value) is not np.ndarray else why_outside(fact, value)
-            if trouble:
-                raise _fail("containment", eqn, trouble)
+        telling = self.facts.telling.get(id(eqn))
+        if telling is None:
+            telling = self.facts.read(eqn)
+        for place, fact, contains in telling:
+            if not contains(outvals[place]):
+                raise _fail("containment", eqn, why_outside(fact, outvals[place]))
 
-    def access(self, eqn: Any, invals: list[Any], outval: Any) -> Any:
+    def access(self, eqn: Any, windows: Windows | None, outval: Any) -> Any:
         entry = self.accesses.get(id(eqn))
         if entry is None:
             raise _fail("missing", eqn, "an access that ran is not in the report")
-        name = eqn.primitive.name
-        find = ref_windows if name in REF_ACCESSES else windows_of
-        windows = find(name, eqn.params, invals)
         if windows is None or windows.starts.size == 0:
             return outval
         inside = windows.inside
@@ -94,10 +114,12 @@ def _wrong_pattern(eqn: Any, entry: Any, windows: Windows) -> Failure | None:
     pattern = entry.pattern
     if pattern.bytes is None or pattern.low is None or pattern.high is None:
         return None
+    width, size = np.dtype(entry.dtype).itemsize, math.prod(windows.shape)
+    if pattern.low <= 0 and pattern.high >= size * width - 1 and pattern.bytes >= size * width:
+        return None  # all of the array
     offsets = windows.offsets()
     if offsets.size == 0:
         return None
-    width = np.dtype(entry.dtype).itemsize
     low, high = int(offsets.min()) * width, int(offsets.max()) * width + width - 1
     count = offsets.size * width
     if pattern.low <= low and high <= pattern.high and count <= pattern.bytes:
@@ -116,11 +138,8 @@ class Tamper:
     def visit(self, eqn: Any, outvals: Sequence[Any]) -> None:
         return None
 
-    def access(self, eqn: Any, invals: list[Any], outval: Any) -> Any:
-        if id(eqn) != self.target:
-            return outval
-        windows = windows_of(eqn.primitive.name, eqn.params, invals)
-        if windows is None:
+    def access(self, eqn: Any, windows: Windows | None, outval: Any) -> Any:
+        if id(eqn) != self.target or windows is None:
             return outval
         outside = per_window(eqn.primitive.name, eqn.params, outval, ~windows.inside)
         spoiled = np.asarray(self.garbage).astype(outval.dtype)

@@ -18,7 +18,7 @@ from redzone.engine import analyse
 from tests.fuzz.check import traced
 from tests.fuzz.exact import Interpreter
 from tests.fuzz.generate import Argument
-from tests.fuzz.watch import Watch
+from tests.fuzz.watch import Facts, Watch
 
 LOW, HIGH = -4, 6
 INTEGER = Argument((), np.dtype("int32"), LOW, HIGH)
@@ -110,7 +110,7 @@ def test_runs_that_keep_their_promises(seed):
     for pair in random.Random(seed).sample(pairs, 40):
         args = [table, *(np.int32(n) for n in pair)]
         if interpreter.breaks_a_promise(args) is False:
-            interpreter.run(args, Watch(facts, accesses))
+            interpreter.run(args, Watch(Facts(facts), accesses))
     for access in report.accesses:
         if access.witness is not None:
             assert not interpreter.breaks_a_promise([np.asarray(a) for a in access.witness.arguments])

@@ -21,6 +21,9 @@ NEAR = 2**30
 _FLOORS = (0, -1, -LARGEST - 1, -(2**63))
 _CEILINGS = (LARGEST, 2**32 - 1, 2**63 - 1, 2**64 - 1)
 _NESTED = re.compile(r"\b(max|min)\(")
+_QUOTIENT = re.compile(r"\b(floordiv|mod)\(")
+#: Quotients in one bound; the time JAX takes to compare expressions grows exponentially with them.
+_QUOTIENTS = 3
 
 _sizes: list[Any] = []
 
@@ -97,6 +100,11 @@ def larger(a: Any, b: Any) -> Any:
     if _is_plain(a) and _is_plain(b):
         return b.rmax(a) if type(a) is int else a.max(b)
     return next(k for k in _CEILINGS if k == _CEILINGS[-1] or (at_most(a, k) and at_most(b, k)))
+
+
+def is_deep(bound: Any) -> bool:
+    """Whether a bound has so many quotients of sizes in it that one more would take JAX too long to compare."""
+    return is_symbolic(bound) and len(_QUOTIENT.findall(str(bound))) >= _QUOTIENTS
 
 
 def _is_plain(bound: Any) -> bool:

@@ -48,11 +48,15 @@ _MOVING = frozenset(
         "reshape",
         "transpose",
         "concatenate",
+        "stack",
+        "rev",
+        "pad",
         "slice",
         "select_n",
         "copy",
         "stop_gradient",
         "dynamic_slice",
+        "dynamic_update_slice",
         "gather",
         "assume",
         *ORDERING,
@@ -103,6 +107,7 @@ _DIRECT: dict[str, Callable[..., Any]] = {
     "max": np.maximum,
     "min": np.minimum,
     "neg": np.negative,
+    "abs": np.abs,
     "sign": np.sign,
     "and": np.bitwise_and,
     "or": np.bitwise_or,
@@ -245,6 +250,30 @@ def _concatenate(eqn: Any, *parts: Any) -> Any:
     return np.concatenate(parts, eqn.params["dimension"])
 
 
+@_exact("stack")
+def _stack(eqn: Any, *parts: Any) -> Any:
+    return np.stack(parts, eqn.params["axis"])
+
+
+@_exact("rev")
+def _rev(eqn: Any, x: Any) -> Any:
+    return np.flip(x, eqn.params["dimensions"])
+
+
+@_exact("pad")
+def _pad(eqn: Any, x: Any, filling: Any) -> Any:
+    """A negative width takes elements away."""
+    for axis, (low, high, between) in enumerate(eqn.params["padding_config"]):
+        n = x.shape[axis]
+        size = max(low + high + n + max(n - 1, 0) * between, 0)
+        places = low + np.arange(n) * (between + 1)
+        kept = np.flatnonzero((places >= 0) & (places < size))
+        wider = np.full((*x.shape[:axis], size, *x.shape[axis + 1 :]), filling, x.dtype)
+        wider[(slice(None),) * axis + (places[kept],)] = np.take(x, kept, axis)
+        x = wider
+    return x
+
+
 @_exact("slice")
 def _slice(eqn: Any, x: Any) -> Any:
     p = eqn.params
@@ -277,6 +306,38 @@ def _every(eqn: Any, x: Any) -> Any:
         if x.dtype == np.bool_
         else np.bitwise_and.reduce(x, axis=tuple(eqn.params["axes"]))
     )
+
+
+def _reduction(name: str, function: Any, first: Callable[[Any], Any]) -> None:
+    """A reduction of whole numbers, of none of them to what it starts from."""
+
+    def rule(eqn: Any, x: Any) -> Any:
+        initial = np.asarray(first(dtype_info(x.dtype))).astype(x.dtype)
+        return function.reduce(x, axis=tuple(eqn.params["axes"]), dtype=x.dtype, initial=initial)
+
+    _exact(name)(rule)
+
+
+_reduction("reduce_sum", np.add, lambda info: 0)
+_reduction("reduce_prod", np.multiply, lambda info: 1)
+_reduction("reduce_max", np.maximum, lambda info: info.min)
+_reduction("reduce_min", np.minimum, lambda info: info.max)
+_reduction("reduce_or", np.bitwise_or, lambda info: 0)
+
+
+@_exact("integer_pow")
+def _integer_pow(eqn: Any, x: Any) -> Any:
+    if eqn.params["y"] < 0:
+        raise NotImplementedError("a negative power of a whole number")
+    return np.power(x, x.dtype.type(eqn.params["y"]))
+
+
+@_exact("dynamic_update_slice")
+def _dynamic_update_slice(eqn: Any, x: Any, update: Any, *starts: Any) -> Any:
+    first = [min(max(int(s), 0), n - size) for s, n, size in zip(starts, x.shape, update.shape, strict=True)]
+    result = np.array(x)
+    result[tuple(slice(f, f + size) for f, size in zip(first, update.shape, strict=True))] = update
+    return result
 
 
 @_exact("dynamic_slice")

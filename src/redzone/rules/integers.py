@@ -9,7 +9,7 @@ import numpy as np
 
 from redzone.domains import BOOL, DtypeInfo, Fact, dtype_info, scalar, settle, summarised
 from redzone.domains.fact import SMALL, strided, too_wide
-from redzone.domains.symbolic import at_most, fits, larger, smaller
+from redzone.domains.symbolic import at_most, fits, is_deep, larger, smaller
 
 
 def wrapped(lo: Any, hi: Any, step: int, info: DtypeInfo) -> Fact:
@@ -174,6 +174,8 @@ def floor_div(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
         if b.step == 0 and 0 < b.lo <= SMALL:
             return settle(a.lo // b.lo, a.hi // b.lo)
         a = summarised(a)
+    if is_deep(a.lo) or is_deep(a.hi):
+        return Fact(info.min, info.max)
     corners = [x // y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
     step = 0 if min(corners) == max(corners) else 1
     if b.step == 0 and a.step > 1 and a.lo % b.lo == 0 and a.step % b.lo == 0:
