@@ -88,3 +88,73 @@ def one_speed_at_a_time(x, v):
 def two_speeds_at_a_time(x, v):
     channel = 2 * (jnp.abs(v[1]) == 1).astype(int) + 3 * (jnp.abs(v[2]) == 1).astype(int)
     return lax.dynamic_slice(x, (channel,), (1,))  #: unsafe
+
+
+@case(f32(12), i32(8, min=0, max=7), i32(min=0, max=7), i32(min=0, max=7))
+def a_row_written_somewhere(x, kinds, i, j):
+    table = jnp.stack([kinds, kinds * 0, kinds * 0 + 3], axis=1)
+    table = table.at[i].set(jnp.array([7, 1, 4]))  #: safe
+    at = table[j, 0] + table[j, 2]  #: safe
+    return lax.dynamic_slice(x, (at,), (1,))  #: safe
+
+
+@case(f32(12), i32(8, min=0, max=7), i32(min=0, max=7), i32(min=0, max=7))
+def a_row_turned_round(x, kinds, i, j):
+    table = jnp.stack([kinds, kinds * 0, kinds * 0 + 3], axis=1)
+    table = table.at[i].set(jnp.array([4, 1, 9]))  #: safe
+    at = table[j, 0] + table[j, 2]  #: safe
+    return lax.dynamic_slice(x, (at,), (1,))  #: unsafe
+
+
+@case(f32(12), i32(8, min=0, max=7), i32(min=0, max=7), i32(min=0, max=7))
+def part_of_a_row_written_somewhere(x, kinds, i, j):
+    table = jnp.stack([kinds, kinds * 0, kinds * 0 + 3], axis=1)
+    table = lax.dynamic_update_slice(table, jnp.array([[1, 12]]), (i, 1))  #: safe
+    at = table[j, 0] + table[j, 2]  #: safe
+    return lax.dynamic_slice(x, (at,), (1,))  #: unsafe
+
+
+@case(f32(12), i32(100, min=0, max=7), i32(3, min=0, max=99), i32(min=0, max=99))
+def rows_of_a_long_table(x, kinds, i, j):
+    table = jnp.stack([kinds, kinds * 0 + 3], axis=1)
+    table = table.at[i].set(jnp.array([7, 4]))  #: safe
+    at = table[j, 0] + table[j, 1]  #: safe
+    return lax.dynamic_slice(x, (at,), (1,))  #: safe
+
+
+@case(f32(12), i32(100, min=0, max=7), i32(3, min=0, max=99), i32(min=0, max=99))
+def columns_of_a_long_table(x, kinds, i, j):
+    table = jnp.stack([kinds, kinds * 0 + 3], axis=1)
+    table = table.at[i, 1].set(12)  #: safe
+    at = table[j, 0] + table[j, 1]  #: safe
+    return lax.dynamic_slice(x, (at,), (1,))  #: unsafe
+
+
+@case(f32(12), i32(6, min=0, max=7), i32(6, min=0, max=4))
+def two_columns_stacked(x, a, b):
+    both = jnp.stack([a, b], axis=-1)
+    return x[both[:, 0] + both[:, 1]]  #: safe
+
+
+@case(f32(12), i32(6, min=0, max=7), i32(6, min=0, max=4))
+def one_column_stacked_twice(x, a, b):
+    both = jnp.stack([a, b], axis=0)
+    return x[both[0] + both[0]]  #: unsafe
+
+
+@case(f32(10), i32(5, min=-20, max=20), flag())
+def zero_outside_the_frame_or_unused(x, s, used):
+    outside = (s[0] < 0) | (s[0] > 9)
+    return lax.dynamic_slice(x, (s[0] * used * (1 - outside),), (1,))  #: safe
+
+
+@case(f32(10), i32(5, min=-20, max=20), flag())
+def zero_too_far_outside_the_frame_or_unused(x, s, used):
+    outside = (s[0] < 0) | (s[0] > 10)
+    return lax.dynamic_slice(x, (s[0] * used * (1 - outside),), (1,))  #: requires
+
+
+@case(f32(10), i32(5, min=-20, max=20), flag())
+def doubled_and_zero_outside_the_frame(x, s, used):
+    outside = (s[0] < 0) | (s[0] > 9)
+    return lax.dynamic_slice(x, (2 * s[0] * used * (1 - outside),), (1,))  #: requires

@@ -295,3 +295,16 @@ def test_specs_of_floats():
 def test_specs_that_are_nonsense(keywords, message):
     with pytest.raises(ValueError, match=message):
         redzone.Spec((), **keywords)
+
+
+@pytest.mark.parametrize(("low", "high", "size"), [(0, [9, 1], 2), ([0, 0], [9, 1], 2), ([-20, 0], 9, 10)])
+def test_one_end_may_be_the_same_for_all_columns(low, high, size):
+    low, high = (np.array(x) if isinstance(x, list) else x for x in (low, high))
+
+    def second(x, s):
+        return x[s[3, 1]]
+
+    spec = redzone.Spec((8, 2), "int32", min=low, max=high)
+    for n, expected in ((size, {"safe"}), (size - 1, {"unsafe"})):
+        report = redzone.check(second, redzone.Spec((n,), "float32"), spec)
+        assert {str(a.verdict) for a in report.accesses} == expected, str(report)

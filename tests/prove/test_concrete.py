@@ -72,6 +72,6 @@ def test_arithmetic_of_whole_numbers_agrees_with_jax(name, kind):
     assert _agree(INTEGER_FUNCTIONS[name], x)
 
 
-@pytest.mark.parametrize("name", ["sum", "product", "largest"])
-def test_reductions_of_floats_are_left_to_jax(name):
+@pytest.mark.parametrize("name", ["sum", "product"])
+def test_sums_of_floats_are_left_to_jax(name):
     assert not any(is_exact_here(eqn) for eqn in jax.make_jaxpr(INTEGER_FUNCTIONS[name])(FLOATS).jaxpr.eqns)

@@ -173,7 +173,10 @@ def _movement() -> Iterator[Entry]:
         yield f"concatenate empty {dtype}", lambda a, b: lax.concatenate([a, b], 0), _of(dtype, (4,), (0,))
         yield f"split {dtype}", lambda v: lax.split(v, (1, 3), 0), two
         yield f"stack {dtype}", lambda a, b: jnp.stack([a, b]), _of(dtype, (4,), (4,))
+        yield f"stack across {dtype}", lambda a, b: jnp.stack([a, b], -1), _of(dtype, (4, 3), (4, 3))
+        yield f"stack scalars {dtype}", lambda a, b, c: jnp.stack([a, b, c]), _of(dtype, (), (), ())
         yield f"unstack {dtype}", jnp.unstack, two
+        yield f"unstack across {dtype}", lambda a: jnp.unstack(a, axis=1), two
         yield f"tile {dtype}", lambda v: jnp.tile(v, (2, 1)), two
         for widths in (
             ((1, 2, 0), (0, 0, 0)),
@@ -302,6 +305,12 @@ def _accesses() -> Iterator[Entry]:
                     lambda v, i, u, o=op, n=rows, m=mode: o(v, i, u, n, mode=m),
                     (*two, *_of("int32", (2, 1)), *_of(dtype, (2, 3))),
                 )
+            for label, layout, batch, updates in _scatters():
+                yield (
+                    f"scatter {label} {dtype} {mode.name}",
+                    lambda v, i, u, n=layout, m=mode: lax.scatter(v, i, u, n, mode=m),
+                    (*two, *_of("int32", batch), *_of(dtype, updates)),
+                )
         yield f"scatter_apply {dtype}", lambda v, i: v.at[i].apply(lambda x: x), (*line, *_of("int32", (2,)))
 
 
@@ -315,6 +324,20 @@ def _gathers() -> Iterator[tuple[str, Any, tuple[int, ...], tuple[int, ...]]]:
     yield "one window", numbers((0, 1), (), (0,)), (3, 2), (1,)
     yield "batched", numbers((), (1,), (1,), (0,), (0,)), (1, 1), (4, 1)
     yield "batched wide", numbers((1,), (), (1,), (0,), (0,)), (1, 2), (4, 1)
+
+
+def _scatters() -> Iterator[tuple[str, Any, tuple[int, ...], tuple[int, ...]]]:
+    numbers = lax.ScatterDimensionNumbers
+    yield "row", numbers((0,), (0,), (0,)), (1,), (3,)
+    yield "part of a row", numbers((0,), (0,), (0,)), (1,), (2,)
+    yield "rows across", numbers((0,), (0,), (0,)), (2, 1), (3, 2)
+    yield "columns", numbers((1,), (1,), (1,)), (2, 1), (2, 4)
+    yield "elements", numbers((), (0, 1), (1, 0)), (2, 2), (2,)
+    yield "windows", numbers((1, 2), (), (0, 1)), (2, 2), (2, 2, 2)
+    yield "tall windows", numbers((0, 1), (), (1,)), (1,), (4, 2)
+    yield "all of it", numbers((0, 1), (), (0,)), (1,), (4, 3)
+    yield "batched", numbers((), (1,), (1,), (0,), (0,)), (4, 1), (4,)
+    yield "batched rows", numbers((1,), (), (1,), (0,), (0,)), (4, 1), (4, 3)
 
 
 def entries() -> Iterator[Entry]:

@@ -16,7 +16,7 @@ from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import summed
-from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIGNATURE, SIMPLE, Program, Step
+from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
 from redzone.engine.tabulate import SPREAD, tabulated
 from redzone.engine.wrapping import from_the_end, wrapped_by
@@ -431,7 +431,8 @@ def _conditions(program: Program, step: Step) -> list[tuple[int, bool]]:
         factor, other, shape = step.ins[k], step.ins[1 - k], step.eqn.invars[k].aval.shape
         if program.template[factor] is not None or (shape and shape != step.eqn.outvars[0].aval.shape):
             continue
-        if program.template[other] is None and narrows(program, factor) >> other % SIGNATURE & 1:
+        # What the condition is about may be the other factor or something that is made from.
+        if program.template[other] is None and narrows(program, factor) & program.behind()[other]:
             found.append((factor, bool(shape)))
     return found
 

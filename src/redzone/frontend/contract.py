@@ -158,9 +158,12 @@ def _ranked(bound: Any, rank: int) -> Any:
 def _mixed(lo: Any, hi: Any, nan: bool) -> Fact:
     lowest = lo[0] if type(lo) is tuple else lo
     highest = hi[1] if type(hi) is tuple else hi
-    if type(lowest) is np.ndarray or type(highest) is np.ndarray:
+    apart = type(lowest) is np.ndarray or type(highest) is np.ndarray
+    plain = all(type(x) is np.ndarray or is_number(x) for x in (lowest, highest))
+    if apart and plain:
+        return settle(lowest, highest, nan)
+    if apart:
         return Fact(np.min(lowest).item(), np.max(highest).item(), 1, nan)
-    plain = is_number(lowest) and is_number(highest)
     return Fact(lowest, highest, 0 if plain and lowest == highest and not nan else 1, nan)
 
 

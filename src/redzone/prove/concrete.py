@@ -17,7 +17,9 @@ _BY_NAME = {primitive.name: primitive for primitive in _P.values()}
 _NUMPY: dict[Any, Callable[..., Any]] = {_BY_NAME[name]: f for name, f in ARRAYS.items() if name in _BY_NAME}
 
 
-def _exact(*names: str) -> Callable[[Any], Any]:
+def exact(*names: str) -> Callable[[Any], Any]:
+    """Register numpy's way to evaluate primitives, as XLA does to the bit."""
+
     def register(function: Any) -> Any:
         for name in names:
             if name + "_p" in _P:
@@ -58,6 +60,8 @@ _MOVING = frozenset(
         "dynamic_slice",
         "dynamic_update_slice",
         "gather",
+        "scatter",
+        "unstack",
         "assume",
         *ORDERING,
     }
@@ -86,18 +90,27 @@ _IEEE = frozenset(
 )
 
 
-def evaluate(eqn: Any, values: list[Any]) -> list[Any]:
-    """The results of one equation without inner jaxprs."""
-    if is_exact_here(eqn):
+def exactly(eqn: Any, values: list[Any]) -> list[Any] | None:
+    """The results of one equation without inner jaxprs, by numpy; None where it cannot tell them to the bit."""
+    if not is_exact_here(eqn):
+        return None
+    try:
         with np.errstate(all="ignore"):
             result = _NUMPY[eqn.primitive](eqn, *(np.asarray(v) for v in values))
-        results = result if isinstance(result, list) else [result]
-        return [np.asarray(r, v.aval.dtype) for r, v in zip(results, eqn.outvars, strict=True)]
-    return bind(eqn, values)
+    except (NotImplementedError, ValueError):
+        return None
+    results = result if type(result) is list else [result]
+    return [np.asarray(r, v.aval.dtype) for r, v in zip(results, eqn.outvars, strict=True)]
+
+
+def evaluate(eqn: Any, values: list[Any]) -> list[Any]:
+    """The results of one equation without inner jaxprs, by numpy or else by JAX."""
+    results = exactly(eqn, values)
+    return bind(eqn, values) if results is None else results
 
 
 def _simple(name: str, function: Callable[..., Any]) -> None:
-    _exact(name)(lambda eqn, *values: function(*values))
+    exact(name)(lambda eqn, *values: function(*values))
 
 
 _DIRECT: dict[str, Callable[..., Any]] = {
@@ -107,7 +120,6 @@ _DIRECT: dict[str, Callable[..., Any]] = {
     "max": np.maximum,
     "min": np.minimum,
     "neg": np.negative,
-    "abs": np.abs,
     "sign": np.sign,
     "and": np.bitwise_and,
     "or": np.bitwise_or,
@@ -128,7 +140,7 @@ for _name, _function in _DIRECT.items():
 _NUMPY[assume_p] = lambda eqn, x, *condition: x
 
 
-@_exact("not")
+@exact("not")
 def _not(eqn: Any, x: Any) -> Any:
     return np.logical_not(x) if x.dtype == np.bool_ else np.invert(x)
 
@@ -150,12 +162,12 @@ def _remainder(a: int, b: int) -> int:
 _QUOTIENTS, _REMAINDERS = np.frompyfunc(_quotient, 2, 1), np.frompyfunc(_remainder, 2, 1)
 
 
-@_exact("div")
+@exact("div")
 def _div(eqn: Any, a: Any, b: Any) -> Any:
     return wrapped(_QUOTIENTS(a.astype(object), b.astype(object)), a.dtype)
 
 
-@_exact("rem")
+@exact("rem")
 def _rem(eqn: Any, a: Any, b: Any) -> Any:
     return wrapped(_REMAINDERS(a.astype(object), b.astype(object)), a.dtype)
 
@@ -175,34 +187,34 @@ def _shifted(x: Any, by: Any, shift: Callable[..., Any]) -> Any:
     return shift(x, by)
 
 
-@_exact("shift_left")
+@exact("shift_left")
 def _shift_left(eqn: Any, x: Any, by: Any) -> Any:
     return _shifted(x, by, np.left_shift)
 
 
-@_exact("shift_right_arithmetic")
+@exact("shift_right_arithmetic")
 def _shift_right(eqn: Any, x: Any, by: Any) -> Any:
     signed = x.astype(np.dtype(f"i{x.dtype.itemsize}"))
     return _shifted(signed, by.astype(signed.dtype), np.right_shift).astype(x.dtype)
 
 
-@_exact("shift_right_logical")
+@exact("shift_right_logical")
 def _shift_right_logical(eqn: Any, x: Any, by: Any) -> Any:
     unsigned = x.astype(np.dtype(f"u{x.dtype.itemsize}"))
     return _shifted(unsigned, by.astype(unsigned.dtype), np.right_shift).astype(x.dtype)
 
 
-@_exact("clamp")
+@exact("clamp")
 def _clamp(eqn: Any, low: Any, x: Any, high: Any) -> Any:
     return np.minimum(np.maximum(x, low), high)
 
 
-@_exact("select_n")
+@exact("select_n")
 def _select(eqn: Any, which: Any, *cases: Any) -> Any:
     return np.choose(which.astype(np.int64), cases) if np.ndim(which) else cases[int(which)]
 
 
-@_exact("convert_element_type")
+@exact("convert_element_type")
 def _convert(eqn: Any, x: Any) -> Any:
     target = np.dtype(eqn.outvars[0].aval.dtype)
     info = dtype_info(target)
@@ -214,14 +226,14 @@ def _convert(eqn: Any, x: Any) -> Any:
     return x != 0 if target == np.bool_ else x.astype(target)
 
 
-@_exact("iota")
+@exact("iota")
 def _iota(eqn: Any) -> Any:
     shape, axis = eqn.params["shape"], eqn.params["dimension"]
     line = np.arange(shape[axis]).astype(eqn.outvars[0].aval.dtype)
     return np.broadcast_to(line.reshape([-1 if d == axis else 1 for d in range(len(shape))]), shape)
 
 
-@_exact("broadcast_in_dim")
+@exact("broadcast_in_dim")
 def _broadcast(eqn: Any, x: Any) -> Any:
     shape, dims = eqn.params["shape"], eqn.params["broadcast_dimensions"]
     middle = [1] * len(shape)
@@ -230,68 +242,44 @@ def _broadcast(eqn: Any, x: Any) -> Any:
     return np.broadcast_to(x.reshape(middle), shape)
 
 
-@_exact("squeeze")
+@exact("squeeze")
 def _squeeze(eqn: Any, x: Any) -> Any:
     return x.reshape(eqn.outvars[0].aval.shape)
 
 
-@_exact("reshape")
+@exact("reshape")
 def _reshape(eqn: Any, x: Any) -> Any:
     return x.reshape(eqn.params["new_sizes"])
 
 
-@_exact("transpose")
+@exact("transpose")
 def _transpose(eqn: Any, x: Any) -> Any:
     return x.transpose(eqn.params["permutation"])
 
 
-@_exact("concatenate")
+@exact("concatenate")
 def _concatenate(eqn: Any, *parts: Any) -> Any:
     return np.concatenate(parts, eqn.params["dimension"])
 
 
-@_exact("stack")
-def _stack(eqn: Any, *parts: Any) -> Any:
-    return np.stack(parts, eqn.params["axis"])
-
-
-@_exact("rev")
-def _rev(eqn: Any, x: Any) -> Any:
-    return np.flip(x, eqn.params["dimensions"])
-
-
-@_exact("pad")
-def _pad(eqn: Any, x: Any, filling: Any) -> Any:
-    """A negative width takes elements away."""
-    for axis, (low, high, between) in enumerate(eqn.params["padding_config"]):
-        n = x.shape[axis]
-        size = max(low + high + n + max(n - 1, 0) * between, 0)
-        places = low + np.arange(n) * (between + 1)
-        kept = np.flatnonzero((places >= 0) & (places < size))
-        wider = np.full((*x.shape[:axis], size, *x.shape[axis + 1 :]), filling, x.dtype)
-        wider[(slice(None),) * axis + (places[kept],)] = np.take(x, kept, axis)
-        x = wider
-    return x
-
-
-@_exact("slice")
+@exact("slice")
 def _slice(eqn: Any, x: Any) -> Any:
     p = eqn.params
     strides = p["strides"] or (1,) * x.ndim
     return x[tuple(slice(a, b, s) for a, b, s in zip(p["start_indices"], p["limit_indices"], strides, strict=True))]
 
 
-@_exact("argmax")
+@exact("argmax")
 def _argmax(eqn: Any, x: Any) -> Any:
     return np.argmax(x, axis=eqn.params["axes"][0])
 
 
-@_exact("argmin")
+@exact("argmin")
 def _argmin(eqn: Any, x: Any) -> Any:
     return np.argmin(x, axis=eqn.params["axes"][0])
 
 
-@_exact("cumsum")
+@exact("cumsum")
 def _cumsum(eqn: Any, x: Any) -> Any:
     axis = eqn.params["axis"]
     if eqn.params["reverse"]:
@@ -299,7 +287,7 @@ def _cumsum(eqn: Any, x: Any) -> Any:
     return np.cumsum(x, axis=axis, dtype=x.dtype)
 
 
-@_exact("reduce_and")
+@exact("reduce_and")
 def _every(eqn: Any, x: Any) -> Any:
     return (
         np.logical_and.reduce(x, axis=tuple(eqn.params["axes"]))
@@ -308,46 +296,14 @@ def _every(eqn: Any, x: Any) -> Any:
     )
 
 
-def _reduction(name: str, function: Any, first: Callable[[Any], Any]) -> None:
-    """A reduction of whole numbers, of none of them to what it starts from."""
-
-    def rule(eqn: Any, x: Any) -> Any:
-        initial = np.asarray(first(dtype_info(x.dtype))).astype(x.dtype)
-        return function.reduce(x, axis=tuple(eqn.params["axes"]), dtype=x.dtype, initial=initial)
-
-    _exact(name)(rule)
-
-
-_reduction("reduce_sum", np.add, lambda info: 0)
-_reduction("reduce_prod", np.multiply, lambda info: 1)
-_reduction("reduce_max", np.maximum, lambda info: info.min)
-_reduction("reduce_min", np.minimum, lambda info: info.max)
-_reduction("reduce_or", np.bitwise_or, lambda info: 0)
-
-
-@_exact("integer_pow")
-def _integer_pow(eqn: Any, x: Any) -> Any:
-    if eqn.params["y"] < 0:
-        raise NotImplementedError("a negative power of a whole number")
-    return np.power(x, x.dtype.type(eqn.params["y"]))
-
-
-@_exact("dynamic_update_slice")
-def _dynamic_update_slice(eqn: Any, x: Any, update: Any, *starts: Any) -> Any:
-    first = [min(max(int(s), 0), n - size) for s, n, size in zip(starts, x.shape, update.shape, strict=True)]
-    result = np.array(x)
-    result[tuple(slice(f, f + size) for f, size in zip(first, update.shape, strict=True))] = update
-    return result
-
-
-@_exact("dynamic_slice")
+@exact("dynamic_slice")
 def _dynamic_slice(eqn: Any, x: Any, *starts: Any) -> Any:
     sizes = eqn.params["slice_sizes"]
     first = [min(max(int(s), 0), n - size) for s, n, size in zip(starts, x.shape, sizes, strict=True)]
     return x[tuple(slice(f, f + size) for f, size in zip(first, sizes, strict=True))]
 
 
-@_exact("gather")
+@exact("gather")
 def _gather(eqn: Any, x: Any, indices: Any) -> Any:
     numbers, sizes = eqn.params["dimension_numbers"], eqn.params["slice_sizes"]
     batch = indices.shape[:-1]

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from redzone.domains import dtype_info
+
 Table = dict[str, Callable[..., Any]]
 
 #: By primitive: from an equation and its operands' values to its result, or to a list of its results.
@@ -27,19 +29,23 @@ def _named(*names: str) -> Callable[[Any], Any]:
     return register
 
 
-def _reducing(name: str, function: Any, **options: Any) -> None:
-    ARRAYS[name] = lambda eqn, x: function(x, axis=tuple(eqn.params["axes"]), **options)
+def _reduction(name: str, function: Any, first: Callable[[Any], Any]) -> None:
+    """A reduction, of no elements to what it starts from."""
+
+    def rule(eqn: Any, x: Any) -> Any:
+        if x.dtype.kind == "f" and len(np.unique(np.signbit(x[x == 0]))) > 1:
+            raise NotImplementedError("which of two zeros is the larger")
+        initial = np.asarray(first(dtype_info(x.dtype))).astype(x.dtype)
+        return function.reduce(x, axis=tuple(eqn.params["axes"]), dtype=x.dtype, initial=initial)
+
+    ARRAYS[name] = rule
 
 
-_reducing("reduce_or", np.bitwise_or.reduce)
-_reducing("reduce_max", np.max)
-_reducing("reduce_min", np.min)
-
-
-@_named("reduce_sum", "reduce_prod")
-def _total(eqn: Any, x: Any) -> Any:
-    total = np.sum if eqn.primitive.name == "reduce_sum" else np.prod
-    return total(x, axis=tuple(eqn.params["axes"]), dtype=x.dtype)
+_reduction("reduce_sum", np.add, lambda info: 0)
+_reduction("reduce_prod", np.multiply, lambda info: 1)
+_reduction("reduce_max", np.maximum, lambda info: info.min)
+_reduction("reduce_min", np.minimum, lambda info: info.max)
+_reduction("reduce_or", np.bitwise_or, lambda info: 0)
 
 
 def _running(name: str, function: Any) -> None:
@@ -82,6 +88,16 @@ def _round(eqn: Any, x: Any) -> Any:
 
 def _refuse() -> Any:
     raise NotImplementedError("numbers that rounding half away from zero is not exact for here")
+
+
+@_named("stack")
+def _stack(eqn: Any, *parts: Any) -> Any:
+    return np.stack(parts, eqn.params["axis"])
+
+
+@_named("unstack")
+def _unstack(eqn: Any, x: Any) -> Any:
+    return list(np.moveaxis(x, eqn.params["axis"], 0))
 
 
 @_named("rev")
@@ -154,7 +170,7 @@ def _scatter(eqn: Any, x: Any, indices: Any, updates: Any) -> Any:
         sizes[d] = updates.shape[w]
     rest = [d for d in range(updates.ndim) if d not in numbers.update_window_dims]
     ordered = updates.transpose([*rest, *numbers.update_window_dims])
-    result, written = x.copy(), set()
+    result, taken = x.copy(), np.zeros(x.shape, bool)
     for at in np.ndindex(*batch):
         start = [0] * x.ndim
         for k, d in enumerate(numbers.scatter_dims_to_operand_dims):
@@ -169,8 +185,9 @@ def _scatter(eqn: Any, x: Any, indices: Any, updates: Any) -> Any:
         window = tuple(slice(f, f + size) for f, size in zip(inside, sizes, strict=True))
         if combine is _over:
             # Which of two writes to one place is the last is not determined.
-            if tuple(inside) in written and not np.array_equal(result[window], ordered[at].reshape(sizes)):
+            twice = taken[window]
+            if twice.any() and not np.array_equal(result[window][twice], ordered[at].reshape(sizes)[twice]):
                 raise NotImplementedError("two writes to one place")
-            written.add(tuple(inside))
+            taken[window] = True
         result[window] = combine(result[window], ordered[at].reshape(sizes))
     return result

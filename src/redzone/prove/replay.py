@@ -18,11 +18,12 @@ import numpy as np
 
 from redzone.access.site import Site
 from redzone.domains import Fact
+from redzone.engine.implementation import known_implementation
 from redzone.engine.slice import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
 from redzone.frontend.assume import assume_p
-from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
+from redzone.frontend.compat import Literal, bind, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
-from redzone.prove.concrete import evaluate, is_exact_here, wrapped
+from redzone.prove.concrete import exactly, wrapped
 from redzone.stages import recorded
 
 #: What one replay may cost: an equation evaluated here counts 1, one compiled by JAX for the first time 500.
@@ -33,7 +34,7 @@ ELEMENTS = 1 << 22
 LONG = 24
 
 
-_ADD = primitives()["add_p"]
+_ADD, _SELECT = primitives()["add_p"], primitives()["select_n_p"]
 _STATEFUL = frozenset(
     primitives()[name]
     for name in ("get_p", "swap_p", "addupdate_p", "new_ref_p", "ref_p", "empty_ref_p", "freeze_p", "run_state_p")
@@ -262,17 +263,26 @@ class Replay:
             return self.unfollowed(eqn)
         if inside:
             return self.unfollowed(eqn)
+        if primitive is _SELECT and inputs[0] is not None and not np.ndim(inputs[0]):
+            # Of the other cases nothing need be known.
+            return [inputs[1 + int(inputs[0])]]
+        if primitive not in PLAIN:
+            written = known_implementation(eqn)
+            if written is not None:
+                return self.run(*written, inputs, outs)
         if any(v is None for v in inputs) or any(_elements(v.aval) > ELEMENTS for v in eqn.outvars):
             return nothing
-        if not is_exact_here(eqn):
-            kind = (primitive, tuple(str(v.aval) for v in eqn.invars))
-            cost = 10 if kind in self.compiled else _COMPILE
-            if not self.compiles or cost > self.left:
-                return nothing
-            self.left -= cost
-            self.compiled.add(kind)
+        results = exactly(eqn, inputs)
+        if results is not None:
+            return results
+        kind = (primitive, tuple(str(v.aval) for v in eqn.invars))
+        cost = 10 if kind in self.compiled else _COMPILE
+        if not self.compiles or cost > self.left:
+            return nothing
+        self.left -= cost
+        self.compiled.add(kind)
         try:
-            return evaluate(eqn, inputs)
+            return bind(eqn, inputs)
         except Exception:
             # No kernel for this platform, a foreign call, a callback that refuses, a library's primitive that
             # does not take plain arrays.

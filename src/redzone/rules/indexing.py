@@ -63,7 +63,7 @@ def _dynamic_update_slice(eqn: Any, a: Fact, update: Fact, *starts: Fact) -> Fac
             (min(max(start.lo, 0), n - size), min(max(start.hi, 0), n - size))
             for n, size, start in zip(whole, part, map(summarised, starts), strict=True)
         ]
-        return written(whole, a, update, places, part, update.lo.shape == tuple(part) if update.kept else False)
+        return written(whole, a, update, places, part)
     partial = [d for d, (x, y) in enumerate(zip(whole, part, strict=True)) if x != y]
     return join(summarised_along(a, partial), summarised_along(update, partial))
 
@@ -77,18 +77,19 @@ def is_worth_telling_apart(shape: Any, a: Fact, update: Fact, known: bool) -> bo
     return a.kept or known or not leq(summarised(update), a)
 
 
-def written(shape: Any, a: Fact, update: Fact, places: list[tuple[int, int]], window: Any, aligned: bool) -> Fact:
-    """An array after a window was written over it that starts somewhere in `places`.
+def written(shape: Any, a: Fact, update: Fact, places: list[tuple[int, int]], window: Any) -> Fact:
+    """An array after a window was written over it that starts somewhere in `places`; the update has the array's rank.
 
     Elements the window cannot touch stay; where the place is known the others are the update's, else either.
     """
     lo, hi = (np.array(np.broadcast_to(x, shape), np.int64) for x in (a.lo, a.hi))
     at = tuple(slice(first, last + size) for (first, last), size in zip(places, window, strict=True))
     if all(first == last for first, last in places):
-        new = update if aligned or not update.kept else summarised(update)
-        lo[at], hi[at] = new.lo, new.hi
+        lo[at], hi[at] = update.lo, update.hi
     else:
-        new = summarised(update)
+        # Where the window is as long as the array it starts at 0, so that what is kept apart there stays in place.
+        partial = [d for d, (n, size) in enumerate(zip(shape, window, strict=True)) if n != size]
+        new = summarised_along(update, partial)
         lo[at], hi[at] = np.minimum(lo[at], new.lo), np.maximum(hi[at], new.hi)
     return settle(lo, hi)
 
@@ -187,12 +188,45 @@ def _scatter(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
         site = ACCESSES[eqn.primitive](eqn, ())
         places = _places(site, indices)
         if places is not None:
-            updates = summarised(updates)
+            row = _row_written(eqn, updates)
             sure = site.count == 1 and stays_inside(site, [indices] * len(site.columns))
             if not sure and all(first == last for first, last in places):
-                updates = join(updates, summarised(a))
-            return written(shape, a, updates, places, site.window, False)
-    return join(summarised(a), summarised(updates))
+                row = join(row, summarised(a))
+            return written(shape, a, row, places, site.window)
+    row = _row_written(eqn, updates)
+    if not row.kept:
+        return join(summarised(a), row)
+    return join(summarised_along(a, [d for d, n in enumerate(row.lo.shape) if n == 1]), row)
+
+
+def _row_written(eqn: Any, updates: Fact) -> Fact:
+    """What a scatter writes, of the operand's rank, with the columns apart that every window covers from end to end.
+
+    A dimension that is not indexed and as long in the window as in the operand starts at 0 in every window, so that
+    its k-th update goes to the k-th place, whatever the index is and however often a place is written.
+    """
+    if type(updates.lo) is not np.ndarray:
+        return updates
+    numbers, shape = eqn.params["dimension_numbers"], eqn.invars[0].aval.shape
+    away = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
+    within = [d for d in range(len(shape)) if d not in away]
+    indexed = {int(d) for d in numbers.scatter_dims_to_operand_dims}
+    kept = {}
+    for u, d in zip(numbers.update_window_dims, within, strict=True):
+        n = updates.lo.shape[u]
+        if n != 1 and n == shape[d] and d not in indexed:
+            kept[u] = d
+    if not kept:
+        return summarised(updates)
+    updates = summarised_along(updates, [u for u in range(updates.lo.ndim) if u not in kept])
+    if type(updates.lo) is not np.ndarray:
+        return updates
+    # Both run through the dimensions in order, so that the others, of one element now, can be left out and put in.
+    at = [updates.lo.shape[u] for u in kept]
+    new = [1] * len(shape)
+    for n, d in zip(at, kept.values(), strict=True):
+        new[d] = n
+    return settle(updates.lo.reshape(new), updates.hi.reshape(new), updates.nan)
 
 
 @rule("scatter_min_p", "scatter_max_p", needs=(0, 2))

@@ -113,8 +113,12 @@ def _concatenate(eqn: Any, *parts: Fact) -> Fact:
             # An index vector of known numbers.
             known = np.array(values, np.int64)
             return Fact(known, known) if any(v != values[0] for v in values) else parts[0]
-    sizes = [v.aval.shape[axis] for v in eqn.invars]
-    first = parts[0]
+    return _side_by_side(eqn, parts, [v.aval.shape[axis] for v in eqn.invars], axis)
+
+
+def _side_by_side(eqn: Any, parts: Any, sizes: list[Any], axis: int) -> Fact:
+    """Arrays of the result's rank, so long along an axis, one after the other."""
+    shape, first = eqn.outvars[0].aval.shape, parts[0]
     if type(shape[axis]) is not int or shape[axis] > KEEP:
         # Elements kept apart along the axis have other places in the result.
         return joined(
@@ -230,10 +234,27 @@ def _split(eqn: Any, a: Fact) -> list[Fact]:
     return parts
 
 
-@rule("stack_p", "tile_p", "expand_dims_p", "unstack_p")
-def _restacked(eqn: Any, *parts: Fact) -> Any:
-    result = joined(summarised(p) for p in parts)
-    return result if len(eqn.outvars) == 1 else [result] * len(eqn.outvars)
+@rule("stack_p")
+def _stack(eqn: Any, *parts: Fact) -> Fact:
+    """Each operand is one place along an axis of its own."""
+    axis = eqn.params["axis"] % len(eqn.outvars[0].aval.shape)
+    grown = [mapped(p, lambda x: np.expand_dims(x, axis)) for p in parts]
+    return _side_by_side(eqn, grown, [1] * len(parts), axis)
+
+
+@rule("unstack_p")
+def _unstack(eqn: Any, a: Fact) -> list[Fact]:
+    count = len(eqn.outvars)
+    if type(a.lo) is not np.ndarray:
+        return [a] * count
+    axis = eqn.params["axis"] % a.lo.ndim
+    kept = a.lo.shape[axis] > 1
+    return [mapped(a, lambda x, k=k: np.take(x, k if kept else 0, axis)) for k in range(count)]
+
+
+@rule("tile_p", "expand_dims_p")
+def _tiled(eqn: Any, a: Fact) -> Any:
+    return summarised(a)
 
 
 @rule("empty_p", "empty2_p", needs="none")
