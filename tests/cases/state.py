@@ -158,3 +158,15 @@ def zero_too_far_outside_the_frame_or_unused(x, s, used):
 def doubled_and_zero_outside_the_frame(x, s, used):
     outside = (s[0] < 0) | (s[0] > 9)
     return lax.dynamic_slice(x, (2 * s[0] * used * (1 - outside),), (1,))  #: requires
+
+
+@case(f32(4), i32(3, min=0, max=3))
+def element_changed_by_a_function(x, s):
+    s = s.at[0].apply(lambda v: jnp.minimum(v, 2) + 1)  #: safe
+    return lax.dynamic_slice(x, (s[1],), (1,))  #: safe
+
+
+@case(f32(4), i32(3, min=0, max=3))
+def element_changed_by_a_function_too_far(x, s):
+    s = s.at[0].apply(lambda v: v + 1)  #: safe
+    return lax.dynamic_slice(x, (s[0],), (1,))  #: unknown

@@ -49,7 +49,7 @@ def examine(program: SymbolicProgram, sizes: int = SIZES, runs: int = RUNS) -> O
     for chosen in program.sizes(rng, sizes):
         try:
             _hold(program, AtSize(subject.jaxpr, chosen), report, analysis.facts, outcome, rng, runs)
-        except (ZeroDivisionError, TooLarge):
+        except (ZeroDivisionError, OverflowError, TooLarge):
             outcome.counts["no such size"] += 1  # or far too large a one
             continue
         except Contradiction as contradiction:

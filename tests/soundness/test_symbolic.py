@@ -163,5 +163,24 @@ def test_a_quotient_of_many_quotients_is_not_compared():
     half = n // 2
     info = dtype_info(np.dtype("int32"))
     bound = Fact(half // 2 // 2, (half // 2 + half + 1) // 2 + half + 1)
-    assert integers.floor_div(bound, Fact(2, 2, 0), info) == Fact(info.min, info.max)
-    assert integers.floor_div(Fact(0, half), Fact(2, 2, 0), info) == Fact(0, half // 2)
+    deep, plain = (integers.floor_div(fact, Fact(2, 2, 0), info) for fact in (bound, Fact(0, half)))
+    assert (deep.lo, deep.hi) == (info.min, info.max)
+    assert (plain.lo, plain.hi) == (0, half // 2)
+
+
+def test_sizes_in_loops_and_promises_that_cannot_be_compared_with_numbers():
+    def promised(x, i):
+        redzone.assume(i < x.shape[0])
+        return x.at[i].get(mode="promise_in_bounds")
+
+    def carried(x):
+        start = x.shape[0] - 9
+        at, _ = lax.fori_loop(0, 3, lambda k, c: (c[0] * 2, c[1] - 1), (start, 1))
+        return x.at[at].get(mode="promise_in_bounds")
+
+    n = export.symbolic_shape("n", constraints=["n >= 8"])[0]
+    x, i = jax.ShapeDtypeStruct((n,), np.float32), jax.ShapeDtypeStruct((), np.int32)
+    (access,) = redzone.check(promised, x, i).accesses
+    assert access.verdict == "requires"
+    assert [str(c) for c in access.requires] == ["- n ≤ i ≤ n - 1"]
+    assert "safe" not in [a.verdict for a in redzone.check(carried, x).accesses]

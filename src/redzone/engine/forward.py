@@ -323,7 +323,8 @@ class Runner:
         if step.rule is _ADD and not -_NEAR < fact.lo < fact.hi < _NEAR:
             return
         for factor, shaped in factors:
-            if env[factor].lo != 0 or env[factor].hi != 1:
+            which = env[factor]
+            if type(which.lo) is not int or which.lo != 0 or type(which.hi) is not int or which.hi != 1:
                 continue
             found: Fact | None = None
             for truth in (0, 1):

@@ -374,7 +374,7 @@ def _growth(old: Fact, new: Fact) -> Any:
 def _is_lost(carries: _Carries, i: int) -> bool:
     """Whether nothing but its type bounds an integer carry that had bounds of its own at first."""
     first, now, info = summarised(carries.first[i]), summarised(carries.now[i]), carries.info[i]
-    if info.kind not in "iu" or type(first.lo) is not int or type(now.lo) is not int or type(now.hi) is not int:
+    if info.kind not in "iu" or any(type(bound) is not int for bound in (first.lo, first.hi, now.lo, now.hi)):
         return False
     return bool((now.hi >= info.max > first.hi) or (now.lo <= info.min < first.lo))
 

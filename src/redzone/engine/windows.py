@@ -264,6 +264,7 @@ class Write(NamedTuple):
     first: tuple[int, ...]
     window: tuple[int, ...]
     update: Any
+    """None where something else is written: x.at[i].apply(f) is a scatter too."""
     places: dict[int, int]
     """Which dimension of the array each dimension of the update is; its others have one element."""
 
@@ -284,7 +285,8 @@ def _write(build: _Build, eqn: Any) -> Write | None:
         first[column.dim] = at
     within = [d for d in range(len(first)) if d not in numbers.inserted_window_dims]
     places = dict(zip(sorted(numbers.update_window_dims), within, strict=True))
-    return Write(tuple(first), site.window, eqn.invars[2], places)
+    update = eqn.invars[2] if eqn.params.get("update_jaxpr") is None else None
+    return Write(tuple(first), site.window, update, places)
 
 
 def _beside(build: _Build, eqn: Any, frame: Frame, wants: dict[Any, Want]) -> dict[Any, Want]:
@@ -317,7 +319,7 @@ def _written(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
             ask(build, eqn, frame, eqn.invars[0], want)
             return True
         inside = inside and b <= a and a + n <= b + m
-    if not inside or not is_followed(write.update.aval):
+    if not inside or write.update is None or not is_followed(write.update.aval):
         return False
     starts, sizes = [], []
     for k, n in enumerate(write.update.aval.shape):

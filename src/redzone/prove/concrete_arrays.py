@@ -161,6 +161,8 @@ _COMBINE: Table = {"scatter": _over, "scatter-add": np.add, "scatter-min": np.mi
 def _scatter(eqn: Any, x: Any, indices: Any, updates: Any) -> Any:
     numbers, mode = eqn.params["dimension_numbers"], eqn.params["mode"].name
     combine, batch = _COMBINE[eqn.primitive.name], indices.shape[:-1]
+    if combine is _over and eqn.params.get("update_jaxpr") is not None:
+        raise NotImplementedError("a function of its own")
     if int(np.prod(batch)) > _TUPLES:
         raise NotImplementedError("too many index tuples to look at one by one")
     gone = sorted({*numbers.inserted_window_dims, *numbers.operand_batching_dims})

@@ -223,8 +223,8 @@ def _parts(need: Need) -> list[tuple[str, Any, Any]]:
         strongest = need.uniform()
         return _elements(lo, hi) if _mixed_free(lo, hi) else [("", strongest.lo, strongest.hi)]
     axis = varying[0]
-    lines = [(int(a), int(b)) for a, b in zip(lo.ravel(), hi.ravel(), strict=True)]
-    runs: list[tuple[int, int, tuple[int, int]]] = []
+    lines = list(zip(lo.ravel().tolist(), hi.ravel().tolist(), strict=True))
+    runs: list[tuple[int, int, tuple[Any, Any]]] = []
     for k, pair in enumerate(lines):
         if runs and runs[-1][2] == pair:
             runs[-1] = (runs[-1][0], k + 1, pair)
@@ -245,7 +245,7 @@ def _boxes(lo: np.ndarray, hi: np.ndarray) -> list[tuple[str, Any, Any]]:
     """A condition for each block of elements that need the same; none where they are not blocks, or too many."""
     found: list[tuple[str, Any, Any]] = []
     bound = (lo > -FAR) | (hi < FAR)
-    for low, high in dict.fromkeys((int(a), int(b)) for a, b in zip(lo[bound], hi[bound], strict=True)):
+    for low, high in dict.fromkeys(zip(lo[bound].tolist(), hi[bound].tolist(), strict=True)):
         mine = (lo == low) & (hi == high)
         spans = [_span(np.unique(at), n) for at, n in zip(np.nonzero(mine), lo.shape, strict=True)]
         there = tuple(slice(None) if s is None else slice(*s) for s in spans)
@@ -275,8 +275,8 @@ def _mixed_free(lo: np.ndarray, hi: np.ndarray) -> bool:
 def _elements(lo: np.ndarray, hi: np.ndarray) -> list[tuple[str, Any, Any]]:
     places = [p for p in np.ndindex(lo.shape) if not (lo[p] <= -FAR and hi[p] >= FAR)]
     if len(places) > 16:
-        return [(" (some elements)", int(lo.max()), int(hi.min()))]
-    return [(f"[{', '.join(map(str, p))}]", int(lo[p]), int(hi[p])) for p in places]
+        return [(" (some elements)", lo.max().item(), hi.min().item())]
+    return [(f"[{', '.join(map(str, p))}]", lo[p].item(), hi[p].item()) for p in places]
 
 
 def _shown(source: Input, leaf: int, where: str, lo: Any, hi: Any) -> Condition | None:

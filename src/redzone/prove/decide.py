@@ -428,9 +428,9 @@ class Deciding:
 
     def weakened(self, needs: dict[int, Need], sites: set[int]) -> dict[int, Need]:
         """The conditions less every side that the proof does without."""
-        if self.analysis.visits > CHEAP or any(
-            type(b) not in (int, np.ndarray) for n in needs.values() for b in (n.lo, n.hi)
-        ):
+        known = [(need, summarised(self.facts[leaf])) for leaf, need in needs.items()]
+        bounds = [bound for need, fact in known for bound in (need.lo, need.hi, fact.lo, fact.hi)]
+        if self.analysis.visits > CHEAP or any(type(b) not in (int, np.ndarray) for b in bounds):
             return needs
         for leaf in list(needs):
             for above in (True, False):

@@ -65,7 +65,7 @@ class Need:
 
 
 def _one(strongest: Any, bound: Any) -> Any:
-    return bound if is_symbolic(bound) else int(strongest(bound))
+    return bound if is_symbolic(bound) else strongest(bound).item()
 
 
 def is_apart(bound: Any) -> bool:

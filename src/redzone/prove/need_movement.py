@@ -39,7 +39,7 @@ def _broadcast(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tup
     def collapse(x: np.ndarray, strongest: Any) -> Any:
         x = strongest(x, axis=new) if new else x
         x = strongest(x, axis=spread, keepdims=True) if spread else x
-        return x if np.ndim(x) else int(x)
+        return x if np.ndim(x) else x.item()
 
     return [(0, Need(collapse(need.lo, np.max), collapse(need.hi, np.min)))]
 
