@@ -165,5 +165,5 @@ def test_a_quotient_of_many_quotients_is_not_compared():
     bound = Fact(half // 2 // 2, (half // 2 + half + 1) // 2 + half + 1)
     anything = integers.floor_div(bound, Fact(2, 2, 0), info)
     assert (anything.lo, anything.hi) == (info.min, info.max)
-    plain = integers.floor_div(Fact(0, half), Fact(2, 2, 0), info)
-    assert (plain.lo, str(plain.hi)) == (0, "floordiv(floordiv(n, 2), 2)")
+    plain = integers.floor_div(Fact(half, half, 0), Fact(2, 2, 0), info)
+    assert str(plain.hi) == "floordiv(floordiv(n, 2), 2)"
