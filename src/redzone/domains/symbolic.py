@@ -26,6 +26,8 @@ _QUOTIENT = re.compile(r"\b(floordiv|mod)\(")
 _QUOTIENTS = 3
 
 _sizes: list[Any] = []
+_decided: dict[tuple[int, str, str], bool | None] = {}
+"""What JAX said of comparisons in the program being checked: it takes long, and a loop asks the same again."""
 
 
 @contextmanager
@@ -37,6 +39,7 @@ def sizes(found: list[Any]) -> Iterator[None]:
         yield
     finally:
         _sizes[:] = saved
+        _decided.clear()
 
 
 def is_inconclusive(error: Exception) -> bool:
@@ -50,6 +53,17 @@ def is_symbolic(bound: Any) -> bool:
 
 
 def _plainly(a: Any, b: Any) -> bool | None:
+    scope = getattr(a, "scope", None) or getattr(b, "scope", None)
+    if scope is None or not _sizes:
+        return _compared(a, b)
+    # The constraints are the scope's, and two programs have two.
+    key = (id(scope), str(a), str(b))
+    if key not in _decided:
+        _decided[key] = _compared(a, b)
+    return _decided[key]
+
+
+def _compared(a: Any, b: Any) -> bool | None:
     try:
         return bool(a <= b)
     except Exception as error:
@@ -104,9 +118,13 @@ def larger(a: Any, b: Any) -> Any:
 
 def is_deep(bound: Any) -> bool:
     """Whether a bound has so many quotients of sizes in it that one more would take JAX too long to compare."""
-    return is_symbolic(bound) and len(_QUOTIENT.findall(str(bound))) >= _QUOTIENTS
+    return is_symbolic(bound) and _quotients(bound) >= _QUOTIENTS
+
+
+def _quotients(bound: Any) -> int:
+    return len(_QUOTIENT.findall(str(bound)))
 
 
 def _is_plain(bound: Any) -> bool:
-    """Whether JAX compares an expression made of this bound in reasonable time: no maximum within a maximum."""
-    return abs(bound) < NEAR if type(bound) is int else not _NESTED.search(str(bound))
+    """Whether JAX compares a maximum of this bound in reasonable time: no other is within, and few quotients."""
+    return abs(bound) < NEAR if type(bound) is int else not (_NESTED.search(str(bound)) or _quotients(bound) > 1)
