@@ -213,7 +213,8 @@ def _parts(need: Need) -> list[tuple[str, Any, Any]]:
     together = _boxes(lo, hi)
     # Where the least and the greatest hold for different parts, each is said by itself if that is shorter.
     below, above = _boxes(lo, np.full_like(hi, FAR)), _boxes(np.full_like(lo, -FAR), hi)
-    if len(below) + len(above) < (len(together) or PARTS) and (below or (lo <= -FAR).all()) and (above or (hi >= FAR).all()):
+    told = (below or (lo <= -FAR).all()) and (above or (hi >= FAR).all())
+    if told and len(below) + len(above) < (len(together) or PARTS):
         return below + above
     if together:
         return together
@@ -242,7 +243,7 @@ PARTS = 8
 
 def _boxes(lo: np.ndarray, hi: np.ndarray) -> list[tuple[str, Any, Any]]:
     """A condition for each block of elements that need the same; none where they are not blocks, or too many."""
-    found = []
+    found: list[tuple[str, Any, Any]] = []
     bound = (lo > -FAR) | (hi < FAR)
     for low, high in dict.fromkeys((int(a), int(b)) for a, b in zip(lo[bound], hi[bound], strict=True)):
         mine = (lo == low) & (hi == high)
