@@ -29,6 +29,8 @@ class Case:
     arguments: tuple[Argument, ...]
     runs: bool = True
     """Whether it can be run here: not what needs several devices."""
+    requires: tuple[str, ...] | None = None
+    """The conditions on its inputs as they are shown, where the case says them."""
 
     @property
     def name(self) -> str:
@@ -49,9 +51,11 @@ class Case:
 CASES: list[Case] = []
 
 
-def case(*arguments: Argument, runs: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def case(
+    *arguments: Argument, runs: bool = True, requires: tuple[str, ...] | None = None
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
-        CASES.append(Case(function, arguments, runs))
+        CASES.append(Case(function, arguments, runs, requires))
         return function
 
     return register

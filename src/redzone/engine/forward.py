@@ -15,7 +15,7 @@ from redzone.domains.fact import is_small
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.loops import run_scan, run_while
-from redzone.engine.mass import summed
+from redzone.engine.mass import before, running_sum, summed
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
 from redzone.engine.tabulate import SPREAD, tabulated
@@ -25,7 +25,8 @@ from redzone.rules import RULES
 from redzone.rules.table import SAME, top_of
 
 _SELECT = RULES[primitives()["select_n_p"]]
-_ADD, _MUL = RULES[primitives()["add_p"]], RULES[primitives()["mul_p"]]
+_ADD, _SUB, _MUL = (RULES[primitives()[n]] for n in ("add_p", "sub_p", "mul_p"))
+_BLENDED = frozenset((_ADD, _SUB, _MUL))
 _CONVERT = primitives()["convert_element_type_p"]
 _SUMS = frozenset(RULES[primitives()[n]] for n in ("cumsum_p", "reduce_sum_p"))
 _HERE = ("here",)
@@ -159,7 +160,7 @@ class Runner:
                 result = self.gave_up(step, error)
             if len(outs) == 1:
                 env[outs[0]] = result if type(result) is Fact else result[0]
-                if (rule is _ADD or rule is _MUL) and step.extra is not False:
+                if step.extra is not False and rule in _BLENDED:
                     self.blend(program, env, step)
             else:
                 for out, fact in zip(outs, result, strict=True):
@@ -313,14 +314,17 @@ class Runner:
         """A sum or product in which something counts only under a condition, `x * (a == 1)`: with and without it."""
         factors = step.extra
         if factors is None:
-            factors = _indicators(program, step) if step.rule is _ADD else _conditions(program, step)
+            factors = _factors(program, step)
             step.extra = factors = factors or False
             step.volatile = bool(factors)
         fact = env[step.outs[0]]
+        if type(factors) is Step:
+            env[step.outs[0]] = before(program, env, factors, fact)
+            return
         if not factors or type(fact.lo) is not int or type(fact.hi) is not int or fact.hi - fact.lo < 2:
             return
         # A sum of numbers as far as their type goes may have wrapped; a number times 0 or 1 has not.
-        if step.rule is _ADD and not -_NEAR < fact.lo < fact.hi < _NEAR:
+        if step.rule is not _MUL and not -_NEAR < fact.lo < fact.hi < _NEAR:
             return
         for factor, shaped in factors:
             which = env[factor]
@@ -405,6 +409,31 @@ class Runner:
         for out, fact in zip(step.outs, done[0], strict=True):
             if out >= 0:
                 env[out] = fact
+
+
+def _factors(program: Program, step: Step) -> Any:
+    """What a sum or product is looked at with and without; for what a running sum has before, that sum."""
+    if step.rule is _MUL:
+        return _conditions(program, step)
+    if not dtype_info(step.eqn.outvars[0].aval.dtype).integral:
+        return []
+    if step.rule is _SUB and (total := running_sum(program, step)) is not None:
+        return total
+    return (_indicators(program, step) if step.rule is _ADD else []) or _flags(program, step)
+
+
+def _flags(program: Program, step: Step) -> list[tuple[int, bool]]:
+    """The terms of a sum that are conditions on the other term, `top + (top < n)`."""
+    if len(step.ins) != 2:
+        return []
+    found, behind = [], program.behind()
+    for k in (0, 1):
+        flag, other, shape = step.ins[k], step.ins[1 - k], step.eqn.invars[k].aval.shape
+        if program.template[other] is not None or (shape and shape != step.eqn.outvars[0].aval.shape):
+            continue
+        if _asked_by(program, flag) != flag and narrows(program, flag) & behind[other]:
+            found.append((flag, bool(shape)))
+    return found
 
 
 def _indicators(program: Program, step: Step) -> list[tuple[int, bool]]:

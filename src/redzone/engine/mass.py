@@ -2,41 +2,118 @@
 
 However a scatter-add spreads its updates over an array of zeros, each goes to at most one element. So any
 sum over distinct elements lies between all the negative updates together and all the positive ones: the
-slots of a `repeat`, the offsets of a histogram.
+slots of a `repeat`, the offsets of a histogram. And what a running sum has before each element is `cumsum(x) - x`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from redzone.domains import Fact, dtype_info, meet, summarised
+import numpy as np
+
+from redzone.domains import DtypeInfo, Fact, dtype_info, meet, settle, summarised
+from redzone.domains.fact import SMALL
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
-_SCATTER_ADD = primitives()["scatter_add_p"]
+_SCATTER_ADD, _CUMSUM = primitives()["scatter_add_p"], primitives()["cumsum_p"]
+#: Sums over at most so many elements are kept apart by how many have been added.
+APART = 64
 
 
 def summed(program: Program, env: list[Any], step: Step) -> Fact:
     """A sum over elements, by its rule and by the mass of what it adds up."""
     assert step.rule is not None
     plain: Fact = step.rule.apply(step.eqn, *[env[i] for i in step.ins])
-    made = program.defs.get(step.ins[0])
-    while made is not None and made.rule is SAME:
-        made = program.defs.get(made.ins[0])
-    if made is None or made.kind != SIMPLE or made.eqn.primitive is not _SCATTER_ADD:
-        return plain
     info = dtype_info(step.eqn.outvars[0].aval.dtype)
+    if info.kind not in "iu":
+        return plain
+    if not plain.kept and step.eqn.primitive is _CUMSUM:
+        plain = _growing(step.eqn, env[step.ins[0]], info, 1) or plain
+    bounds = _mass(program, env, step.ins[0], info)
+    # The sums are exact modulo the width, and what they stand for fits: additions that wrap on the way do no harm.
+    return plain if bounds is None else _within(plain, *bounds)
+
+
+def running_sum(program: Program, step: Step) -> Step | None:
+    """For a difference `cumsum(x) - x`: the step that sums up."""
+    total = _made(program, step.ins[0])
+    if total is None or total.eqn.primitive is not _CUMSUM or total.eqn.params["reverse"]:
+        return None
+    return total if _source(program, total.ins[0]) == _source(program, step.ins[1]) else None
+
+
+def before(program: Program, env: list[Any], total: Step, plain: Fact) -> Fact:
+    """The sums of the elements before each: `cumsum(x) - x`, of which `plain` is what the difference rule says.
+
+    It is exact modulo the width, so where the sums themselves fit it is exact.
+    """
+    info, x = dtype_info(total.eqn.outvars[0].aval.dtype), env[total.ins[0]]
+    sums = _growing(total.eqn, x, info, 0)
+    if sums is None:
+        whole, n = summarised(x), total.eqn.invars[0].aval.shape[total.eqn.params["axis"]]
+        if info.kind not in "iu" or any(type(k) is not int for k in (whole.lo, whole.hi, n)):
+            return plain
+        lo, hi = min(0, whole.lo * (n - 1)), max(0, whole.hi * (n - 1))
+        sums = Fact(lo, hi, 0 if lo == hi else 1) if info.min <= lo and hi <= info.max else plain
+    bounds = _mass(program, env, total.ins[0], info)
+    if bounds is not None:
+        sums = _within(sums, *bounds)
+    if sums.kept or plain.kept:
+        return sums
+    return meet(plain, sums) or sums
+
+
+def _growing(eqn: Any, x: Fact, info: DtypeInfo, itself: int) -> Fact | None:
+    """The sums of the elements up to each, with it or without, kept apart; None where that is not worth it."""
+    axis, shape = eqn.params["axis"], eqn.invars[0].aval.shape
+    n = shape[axis]
+    if info.kind not in "iu" or eqn.params["reverse"] or type(n) is not int or not 1 < n <= APART:
+        return None
+    if type(x.lo) is np.ndarray:
+        if x.lo.shape[axis] != n or x.lo.dtype == object:
+            return None
+        lo, hi = (np.cumsum(b, axis) - (b if not itself else 0) for b in (x.lo, x.hi))
+    elif type(x.lo) is int and type(x.hi) is int and x.lo * n > -SMALL and x.hi * n < SMALL:
+        count = np.arange(itself, n + itself).reshape([n if d == axis else 1 for d in range(len(shape))])
+        lo, hi = count * x.lo, count * x.hi
+    else:
+        return None
+    return settle(lo, hi) if lo.min() >= info.min and hi.max() <= info.max else None
+
+
+def _mass(program: Program, env: list[Any], slot: int, info: DtypeInfo) -> tuple[int, int] | None:
+    """Bounds on any sum over distinct elements of an array that counts were scattered into."""
+    made = _made(program, slot)
+    if made is None or made.eqn.primitive is not _SCATTER_ADD:
+        return None
     base, updates = summarised(env[made.ins[0]]), summarised(env[made.ins[2]])
     if info.kind not in "iu" or base.lo != 0 or base.hi != 0:
-        return plain
+        return None
     count: Any = 1
     for n in made.eqn.invars[2].aval.shape:
         count = count * n
     if type(count) is not int or type(updates.lo) is not int or type(updates.hi) is not int:
-        return plain
+        return None
     lo, hi = min(0, updates.lo) * count, max(0, updates.hi) * count
-    if lo < info.min or hi > info.max or plain.kept:
-        return plain
-    # The sums are exact modulo the width, and what they stand for fits: additions that wrap on the way do no harm.
-    return meet(plain, Fact(lo, hi)) or plain
+    return None if lo < info.min or hi > info.max else (lo, hi)
+
+
+def _within(fact: Fact, lo: int, hi: int) -> Fact:
+    if type(fact.lo) is np.ndarray:
+        return settle(np.clip(fact.lo, lo, hi), np.clip(fact.hi, lo, hi))
+    return meet(fact, Fact(lo, hi)) or fact
+
+
+def _source(program: Program, slot: int) -> int:
+    made = program.defs.get(slot)
+    while made is not None and made.rule is SAME:
+        slot = made.ins[0]
+        made = program.defs.get(slot)
+    return slot
+
+
+def _made(program: Program, slot: int) -> Step | None:
+    made = program.defs.get(_source(program, slot))
+    return made if made is not None and made.kind == SIMPLE else None

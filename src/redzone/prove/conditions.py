@@ -213,8 +213,8 @@ def _parts(need: Need) -> list[tuple[str, Any, Any]]:
     together = _boxes(lo, hi)
     # Where the least and the greatest hold for different parts, each is said by itself if that is shorter.
     below, above = _boxes(lo, np.full_like(hi, FAR)), _boxes(np.full_like(lo, -FAR), hi)
-    all_told = (below or (lo <= -FAR).all()) and (above or (hi >= FAR).all())
-    if all_told and len(below) + len(above) < (len(together) or PARTS):
+    told = (below or (lo <= -FAR).all()) and (above or (hi >= FAR).all())
+    if told and len(below) + len(above) < (len(together) or PARTS):
         return below + above
     if together:
         return together
