@@ -223,7 +223,7 @@ class Deciding:
         for site, seen in open_sites:
             worth = all(_is_near(site, one) or _is_promised(one.context) for one in seen)
             exact.elements.missed_z3 = False
-            outcome = exact.decide(site, seen) if worth else None
+            outcome = exact.proves(site, seen) if worth else None
             if exact.elements.missed_z3:
                 self.for_z3.add(id(site.eqn))
             if outcome is not None and not outcome.cases:
@@ -422,7 +422,7 @@ class Deciding:
             return set()
         started = time.perf_counter()
         exact, sites = Exact(self.traced.inputs, facts, self.work["prove"], spills=False), self.analysis.inventory.sites
-        outcomes = {key: exact.decide(sites[key], found) for key, found in seen.items()}
+        outcomes = {key: exact.proves(sites[key], found) for key, found in seen.items()}
         self.timings["exact"] += time.perf_counter() - started
         return {key for key, outcome in outcomes.items() if outcome is not None and not outcome.cases}
 

@@ -40,6 +40,13 @@ def _sum(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any, sign: 
             back = sign < 0 and position == 1
             ask(position, -whole.hi if back else whole.lo, -whole.lo if back else whole.hi)
         return
+    if need.loose and room is not None and _is_step(facts[width[0] >= width[1]], room):
+        # The program catches what the step takes too far.
+        if width[0] >= width[1]:
+            ask(0, need.lo, need.hi)
+        else:
+            ask(1, *(need.lo, need.hi) if sign > 0 else (_negated(need.hi), _negated(need.lo)))
+        return
     if width[0] >= width[1]:
         ask(0, shifted(need.lo, -b.lo), shifted(need.hi, -b.hi))
     else:
@@ -49,6 +56,12 @@ def _sum(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any, sign: 
             ask(1, lo, hi)
         else:
             ask(1, _negated(hi), _negated(lo))
+
+
+def _is_step(fact: Fact, room: int) -> bool:
+    """Whether a term moves a sum by less than the room there is."""
+    fact = summarised(fact)
+    return type(fact.lo) is int and type(fact.hi) is int and -room < fact.lo and fact.hi < room
 
 
 def _width(fact: Fact) -> Any:
