@@ -171,7 +171,7 @@ def caught_by_one_of_two_conditions(x, p, timer):
 @case(f32(10), i32(min=0, max=9), i32(), i32())
 def caught_by_a_condition_of_its_own(x, p, timer, other):
     moved = lax.select(timer == 0, p + 1, p)
-    moved = lax.select((other == 0) & (moved > 9), 0, moved)
+    moved = lax.select((moved > 9) & (other == 0), 0, moved)
     return lax.dynamic_slice(x, (moved,), (1,))  #: unsafe
 
 
