@@ -168,7 +168,7 @@ def caught_by_one_of_two_conditions(x, p, timer):
     return lax.dynamic_slice(x, (moved,), (1,))  #: safe
 
 
-@case(f32(10), i32(min=0, max=9), i32(), i32())
+@case(f32(10), i32(min=8, max=9), i32(min=0, max=1), i32(min=0, max=1))
 def caught_by_a_condition_of_its_own(x, p, timer, other):
     moved = lax.select(timer == 0, p + 1, p)
     moved = lax.select((moved > 9) & (other == 0), 0, moved)
