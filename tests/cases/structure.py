@@ -224,3 +224,13 @@ def a_cursor_that_the_loop_ends_in_time(x, n):
         return k + 1, at, total + lax.dynamic_slice(x, (jnp.minimum(at, 8),), (1,))[0]  #: safe
 
     return lax.while_loop(lambda c: (c[0] < n) & (c[0] < 12), body, (0, 0, 0.0))[2]
+
+
+@case(f32(5), i32())
+def a_cursor_that_goes_on_as_long_as_told(x, n):
+    def body(c):
+        k, at, total = c
+        at = jnp.where(k % 2 == 0, at + 1, at)
+        return k + 1, at, total + lax.dynamic_slice(x, (at,), (1,))[0]  #: unknown
+
+    return lax.while_loop(lambda c: c[0] < n, body, (0, 0, 0.0))[2]

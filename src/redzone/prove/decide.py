@@ -24,7 +24,7 @@ from redzone.prove.conditions import Common, Proposal, as_conditions, narrowed, 
 from redzone.prove.declared import declared_by
 from redzone.prove.exact import Exact
 from redzone.prove.lints import Lints
-from redzone.prove.made_of import leaves_made_of
+from redzone.prove.made_of import ends_by_itself, leaves_made_of
 from redzone.prove.masks import masked_sites
 from redzone.prove.need import FAR, Need
 from redzone.prove.pattern import pattern_of
@@ -193,13 +193,14 @@ class Deciding:
     def steered(self, sites: list[Site]) -> dict[int, Witness]:
         """Accesses at indices made of no input, which leave when the program runs a little longer than their array is.
 
-        An input can only decide how long: so none is asked for a range, and what leaves is the program's own doing.
+        An input can only decide how long, and no longer than the program itself lets it: so none is asked for a range,
+        and what leaves is the program's own doing.
         """
         sources = self.traced.inputs
         own = [site for site in sites if not leaves_made_of(self.analysis.seen[id(site.eqn)])]
         limits = sorted({c.limit for site in own for c in site.columns if type(c.limit) is int})[:2]
         lengths = [i for i, s in enumerate(sources) if is_free(s) and s.aval.shape == () and _is_integer(s.aval)]
-        if not limits or not lengths:
+        if not limits or not lengths or not ends_by_itself(self.analysis.program):
             return {}
         longer = [{i: plain_value(sources[i], self.facts[i], limit + 2) for i in lengths} for limit in limits]
         purse = Purse(LONGER, compiles=False, each=LONGER)

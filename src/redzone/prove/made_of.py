@@ -20,6 +20,8 @@ _P = primitives()
 _SELECT = _P["select_n_p"]
 #: Of a read, what is read counts, not where.
 _READS = frozenset((_P["gather_p"], _P["dynamic_slice_p"]))
+_AND = _P["and_p"]
+_ORDERS = frozenset(_P[f"{name}_p"] for name in ("lt", "le", "gt", "ge"))
 #: Positions of extremes are no numbers of their operand.
 _POSITIONS = frozenset((_P["argmax_p"], _P["argmin_p"]))
 
@@ -128,3 +130,29 @@ def _made_from(step: Step, slot: int) -> Iterable[int]:
         return _looped(step, [place])
     body = step.bodies[0]
     return _outer(step, _inputs(body, [body.outs[place]] if body.outs[place] >= 0 else []), None)
+
+
+def ends_by_itself(program: Program) -> bool:
+    """Whether each of a program's loops has an end of its own: its test compares what it carries with a constant.
+
+    A loop that goes on as long as an input says is that input's doing, however far it takes an index.
+    """
+    return all(
+        (step.kind != WHILE or _has_an_end(step.bodies[1])) and all(map(ends_by_itself, step.bodies))
+        for step in program.steps
+    )
+
+
+def _has_an_end(test: Program) -> bool:
+    waiting = [test.outs[0]]
+    for slot in waiting:
+        step = test.defs.get(slot)
+        if step is None or step.kind != SIMPLE:
+            continue
+        if step.eqn.primitive in _ORDERS:
+            compared = [s for s in step.ins if test.template[s] is None]
+            if len(compared) == 1 and test.defs.get(compared[0]) is None:
+                return True
+        if step.eqn.primitive is _AND or len(step.ins) == 1:
+            waiting += step.ins
+    return False
