@@ -170,3 +170,61 @@ def element_changed_by_a_function(x, s):
 def element_changed_by_a_function_too_far(x, s):
     s = s.at[0].apply(lambda v: v + 1)  #: safe
     return lax.dynamic_slice(x, (s[0],), (1,))  #: unknown
+
+
+@case(f32(10), i32(min=0, max=9), i32())
+def caught_by_one_of_two_conditions(x, p, timer):
+    now = timer == 0
+    moved = lax.select(now, p + 1, p)
+    moved = lax.select(now & (moved > 9), 0, moved)
+    return lax.dynamic_slice(x, (moved,), (1,))  #: safe
+
+
+@case(f32(10), i32(min=8, max=9), i32(min=0, max=1), i32(min=0, max=1))
+def caught_by_a_condition_of_its_own(x, p, timer, other):
+    moved = lax.select(timer == 0, p + 1, p)
+    moved = lax.select((moved > 9) & (other == 0), 0, moved)
+    return lax.dynamic_slice(x, (moved,), (1,))  #: unsafe
+
+
+@case(f32(10), i32(6, min=-5, max=15))
+def either_end_of_each(x, i):
+    kept = jnp.where(~((i < 0) | (i > 9)), i, 0)
+    return x[kept]  #: safe
+
+
+@case(f32(10), i32(6, min=-5, max=15))
+def where_one_of_them_holds(x, i):
+    kept = jnp.where((i >= 0) | (i > 9), i, 0)
+    return lax.dynamic_slice(x, (kept[2],), (1,))  #: unsafe
+
+
+@case(f32(10), i32(6, min=-5, max=15), i32(6, min=-5, max=15))
+def another_that_is_outside(x, i, j):
+    kept = jnp.where((i < 0) | (j > 9), 0, i)
+    return lax.dynamic_slice(x, (kept[2],), (1,))  #: unsafe
+
+
+@case(f32(10), i32(8, 3), i32(), i32())
+def a_frame_that_the_program_keeps(x, cars, i, timer):
+    x0 = cars[i, 0]  #: requires
+    moved = lax.select(timer == 0, x0 + jnp.sign(cars[2, 1]), x0)
+    moved = lax.select(moved < 0, 9, lax.select(moved > 9, 0, moved))
+    return lax.dynamic_slice(x, (moved,), (1,))  #: safe
+
+
+@case(f32(10), i32(8, 3), flag())
+def a_row_whose_columns_are_asked_for(x, cars, go):
+    row = cars[3]
+    row = row.at[0].set(lax.select(go, row[0] + row[2], row[0]))  #: safe
+    row = row * (1 - ((row[0] < 0) | (row[0] > 9)))
+    return lax.dynamic_slice(x, (row[0],), (1,))  #: safe
+
+
+@case(f32(12), i32(8, min=0, max=7), i32(min=0, max=6), i32(min=0, max=7))
+def the_end_of_a_row_written_somewhere(x, kinds, i, j):
+    numbers = lax.ScatterDimensionNumbers((0,), (0,), (0, 1))
+    table = jnp.stack([kinds * 0, kinds * 0, kinds * 0 + 3], axis=1)
+    table = lax.scatter(table, jnp.stack([i, i * 0 + 1]), jnp.array([1, 12]), numbers, mode="clip")  #: safe
+    at = table[j, 2]  #: safe
+    return lax.dynamic_slice(x, (at,), (1,))  #: unsafe

@@ -204,3 +204,33 @@ def a_solve_that_may_read_outside(x, i):
         return b * lax.dynamic_slice(x, (i,), (1,))[0]  #: requires
 
     return lax.custom_linear_solve(lambda v: v, x, solve)
+
+
+@case(f32(5), i32())
+def a_cursor_that_only_the_loop_moves(x, n):
+    def body(c):
+        k, at, total = c
+        at = jnp.where(k % 2 == 0, at + 1, at)
+        return k + 1, at, total + lax.dynamic_slice(x, (at,), (1,))[0]  #: unsafe
+
+    return lax.while_loop(lambda c: (c[0] < n) & (c[0] < 12), body, (0, 0, 0.0))[2]
+
+
+@case(f32(9), i32())
+def a_cursor_that_the_loop_ends_in_time(x, n):
+    def body(c):
+        k, at, total = c
+        at = jnp.where(k % 2 == 0, at + 1, at)
+        return k + 1, at, total + lax.dynamic_slice(x, (jnp.minimum(at, 8),), (1,))[0]  #: safe
+
+    return lax.while_loop(lambda c: (c[0] < n) & (c[0] < 12), body, (0, 0, 0.0))[2]
+
+
+@case(f32(5), i32())
+def a_cursor_that_goes_on_as_long_as_told(x, n):
+    def body(c):
+        k, at, total = c
+        at = jnp.where(k % 2 == 0, at + 1, at)
+        return k + 1, at, total + lax.dynamic_slice(x, (at,), (1,))[0]  #: unknown
+
+    return lax.while_loop(lambda c: c[0] < n, body, (0, 0, 0.0))[2]

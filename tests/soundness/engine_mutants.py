@@ -92,6 +92,18 @@ def _connective_always_both(right: Any) -> Any:
     return wrong
 
 
+def _fails_by_its_first_part(right: Any) -> Any:
+    return lambda program, slot, truth: right(program, slot, truth)[:1]
+
+
+def _row_backwards(right: Any) -> Any:
+    def wrong(eqn: Any, updates: Fact) -> Fact:
+        row = right(eqn, updates)
+        return Fact(row.lo[..., ::-1], row.hi[..., ::-1]) if row.kept else row
+
+    return wrong
+
+
 def _sums_turned_around(right: Any) -> Any:
     def wrong(self: Any, step: Any, fact: Fact, level: Any) -> None:
         a, b = self.pairwise(step, level)
@@ -253,6 +265,8 @@ def _operands_do_not_matter(right: Any) -> Any:
 LOOPS, REFINE, FORWARD = "engine.loops", "engine.refine", "engine.forward"
 
 ENGINE_MUTANTS = [
+    EngineMutant("a conjunction fails by its first part", "engine.forward:parts_of", _fails_by_its_first_part),
+    EngineMutant("a row is written backwards", "rules.indexing:_row_written", _row_backwards),
     EngineMutant("< is read as ≤ - 1 too strictly", f"{REFINE}:_satisfying", _relation_read_as({"le": "lt"})),
     EngineMutant("≥ is read as >", f"{REFINE}:_satisfying", _relation_read_as({"ge": "gt"})),
     EngineMutant("≠ is read as =", f"{REFINE}:_satisfying", _relation_read_as({"ne": "eq"})),

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 
 from redzone.access.site import Site, column_fact
-from redzone.domains import Fact, dtype_info, join, leq, settle, summarised
+from redzone.domains import Fact, dtype_info, join, leq, meet, settle, summarised
 from redzone.domains.fact import is_small
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.assumptions import held, hold, learnt
+from redzone.engine.either import in_either, parts_of
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import before, running_sum, summed
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
@@ -282,7 +283,16 @@ class Runner:
 
     def refined(self, program: Program, env: list[Any], step: Step, k: int, level: Any) -> Fact | None:
         """What a select's case holds where it is taken; None where it never is."""
-        return self.value_where(program, env, step.ins[0], k, step.ins[1 + k], level)
+        case = step.ins[1 + k]
+        fact = self.value_where(program, env, step.ins[0], k, case, level)
+        key = ("either", step.ins[0], k)
+        parts = program.memo.get(key)
+        if parts is None:
+            parts = program.memo[key] = parts_of(program, step.ins[0], k)
+        if parts and fact is not None and fact.step and not _is_wider(env[step.ins[2 - k]], fact):
+            closer = in_either(program, env, parts, case, level)
+            return None if closer is None else meet(fact, closer)
+        return fact
 
     def value_where(
         self, program: Program, env: list[Any], condition: int, truth: int, slot: int, level: Any

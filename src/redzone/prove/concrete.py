@@ -92,15 +92,28 @@ _IEEE = frozenset(
 
 def exactly(eqn: Any, values: list[Any]) -> list[Any] | None:
     """The results of one equation without inner jaxprs, by numpy; None where it cannot tell them to the bit."""
+    function = exact_function(eqn)
+    if function is None:
+        return None
+    with np.errstate(all="ignore"):
+        return function(values)
+
+
+def exact_function(eqn: Any) -> Callable[[list[Any]], list[Any] | None] | None:
+    """How numpy evaluates an equation, from its operands' arrays to its results; None where it never can."""
     if not is_exact_here(eqn):
         return None
-    try:
-        with np.errstate(all="ignore"):
-            result = _NUMPY[eqn.primitive](eqn, *(np.asarray(v) for v in values))
-    except (NotImplementedError, ValueError):
-        return None
-    results = result if type(result) is list else [result]
-    return [np.asarray(r, v.aval.dtype) for r, v in zip(results, eqn.outvars, strict=True)]
+    function, dtypes = _NUMPY[eqn.primitive], [v.aval.dtype for v in eqn.outvars]
+
+    def evaluated(values: list[Any]) -> list[Any] | None:
+        try:
+            result = function(eqn, *map(np.asarray, values))
+        except (NotImplementedError, ValueError):
+            return None
+        results = result if isinstance(result, list) else [result]
+        return [np.asarray(r, dtype) for r, dtype in zip(results, dtypes, strict=True)]
+
+    return evaluated
 
 
 def evaluate(eqn: Any, values: list[Any]) -> list[Any]:

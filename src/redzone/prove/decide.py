@@ -24,6 +24,7 @@ from redzone.prove.conditions import Common, Proposal, as_conditions, narrowed, 
 from redzone.prove.declared import declared_by
 from redzone.prove.exact import Exact
 from redzone.prove.lints import Lints
+from redzone.prove.made_of import ends_by_itself, leaves_made_of
 from redzone.prove.masks import masked_sites
 from redzone.prove.need import FAR, Need
 from redzone.prove.pattern import pattern_of
@@ -31,7 +32,7 @@ from redzone.prove.pieces import Work
 from redzone.prove.reach import NEAR
 from redzone.prove.replay import Purse
 from redzone.prove.sweep import Sweep, relevant
-from redzone.prove.witness import breaking, corners, find_witness, is_free, witnesses
+from redzone.prove.witness import breaking, corners, find_witness, is_free, plain_value, witnesses
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
@@ -49,6 +50,8 @@ EACH = 400
 LATE = 8_000
 #: What looking for witnesses of one access after the other may cost in all, where numpy does.
 ALONE = 100_000
+#: What a replay may cost that runs the program's loops a little longer than an array is.
+LONGER = 4_000
 #: How many iterations are looked at first.
 HINTS = 8
 #: How many equations make a program large, and how many open accesses are many.
@@ -150,6 +153,7 @@ class Deciding:
         """The verdict of each open access: what inputs show where nothing is proved, else its condition."""
         still = [site for site, _ in open_sites if id(site.eqn) not in proved]
         self.cornered = self.at_the_corners(still) if still else {}
+        self.cornered |= self.steered([site for site in still if id(site.eqn) not in self.cornered])
         self.cornered |= self.together(open_sites)
         for site, seen in open_sites:
             key = id(site.eqn)
@@ -182,8 +186,25 @@ class Deciding:
         if key in self.limited or all(_is_near(site, one) for one in seen):
             return True
         sources = self.traced.inputs
-        free = [i for i in relevant(seen, list(range(len(sources)))) if is_free(sources[i])]
+        free = [i for i in leaves_made_of(seen) if is_free(sources[i])]
         return not any(np.any(np.asarray(witness.arguments[i]) != 0) for i in free if _is_number(sources[i].aval))
+
+    @recorded("steered")
+    def steered(self, sites: list[Site]) -> dict[int, Witness]:
+        """Accesses at indices made of no input, which leave when the program runs a little longer than their array is.
+
+        An input can only decide how long, and no longer than the program itself lets it: so none is asked for a range,
+        and what leaves is the program's own doing.
+        """
+        sources = self.traced.inputs
+        own = [site for site in sites if not leaves_made_of(self.analysis.seen[id(site.eqn)])]
+        limits = sorted({c.limit for site in own for c in site.columns if type(c.limit) is int})[:2]
+        lengths = [i for i, s in enumerate(sources) if is_free(s) and s.aval.shape == () and _is_integer(s.aval)]
+        if not limits or not lengths or not ends_by_itself(self.analysis.program):
+            return {}
+        longer = [{i: plain_value(sources[i], self.facts[i], limit + 2) for i in lengths} for limit in limits]
+        purse = Purse(LONGER, compiles=False, each=LONGER)
+        return witnesses(self.traced.jaxpr, own, sources, self.facts, longer, purse)
 
     @staged("masks")
     def together(self, open_sites: list[tuple[Site, list[Seen]]]) -> dict[int, Witness]:
@@ -223,7 +244,7 @@ class Deciding:
         for site, seen in open_sites:
             worth = all(_is_near(site, one) or _is_promised(one.context) for one in seen)
             exact.elements.missed_z3 = False
-            outcome = exact.decide(site, seen) if worth else None
+            outcome = exact.proves(site, seen) if worth else None
             if exact.elements.missed_z3:
                 self.for_z3.add(id(site.eqn))
             if outcome is not None and not outcome.cases:
@@ -422,7 +443,7 @@ class Deciding:
             return set()
         started = time.perf_counter()
         exact, sites = Exact(self.traced.inputs, facts, self.work["prove"], spills=False), self.analysis.inventory.sites
-        outcomes = {key: exact.decide(sites[key], found) for key, found in seen.items()}
+        outcomes = {key: exact.proves(sites[key], found) for key, found in seen.items()}
         self.timings["exact"] += time.perf_counter() - started
         return {key for key, outcome in outcomes.items() if outcome is not None and not outcome.cases}
 
@@ -552,6 +573,10 @@ def _restricted(needs: dict[int, Need], leaves: set[int]) -> Any:
 
 def _may_wrap(seen: list[Seen]) -> bool:
     return any(wraps_negatives(one.context, slot) for one in seen for slot in one.step.ins)
+
+
+def _is_integer(aval: Any) -> bool:
+    return dtype_info(getattr(aval, "dtype", None)).kind in "iu"
 
 
 def _is_number(aval: Any) -> bool:

@@ -69,6 +69,8 @@ class Elements:
         """Whether conditions are looked into although they are known to hold."""
         self.limit = LOOKS
         """How many equations one question may look at."""
+        self.deepest = DEPTH
+        """How many equations deep it goes."""
         self.looks = 0
         self.depth = 0
 
@@ -155,7 +157,7 @@ class Elements:
         self.work.pieces += 4
         outer, self.spilled = self.spilled, []
         try:
-            if self.looks < 0 or self.work.done or self.depth > DEPTH:
+            if self.looks < 0 or self.work.done or self.depth > self.deepest:
                 raise NotAffine
             found = self.made(context, slot, place, fact)
             most = PIECES if self.spills or (type(fact.hi) is int and fact.hi <= 1) else FEWER

@@ -33,6 +33,8 @@ from redzone.stages import recorded
 #: How many regions of one access are looked at, and how many ways it may be reached.
 CASES = 64
 WAYS = 8
+#: How many equations deep the first look goes.
+SHALLOW = 10
 #: How many questions of one check may go to isl.
 ASKED = 24
 
@@ -82,9 +84,25 @@ class Exact:
         self.facts = facts
         self.elements = Elements(inputs, Common().rerun, work, spills)
         self.elements.limit = looks
+        self.shallow = Elements(inputs, self.elements.rerun, work, spills)
+        self.shallow.deepest = SHALLOW
         self.ways: dict[int, tuple[Context, list[Context]]] = {}
         self.asked = 0
         self.asked_z3 = 0
+
+    def proves(self, site: Site, seen: Sequence[Seen]) -> Outcome | None:
+        """An outcome without violations where there are none; only asked for a proof.
+
+        A look at the few equations nearest to the index comes first: what lies behind them is often settled by its
+        bounds, and following it would use up what the question may cost.
+        """
+        deep = self.elements
+        self.elements = self.shallow
+        try:
+            outcome = self.decide(site, seen)
+        finally:
+            self.elements = deep
+        return outcome or self.decide(site, seen)
 
     @recorded("exactly")
     def decide(self, site: Site, seen: Sequence[Seen]) -> Outcome | None:

@@ -31,6 +31,9 @@ class Need:
 
     lo: Any
     hi: Any
+    loose: bool = False
+    """Whether the program itself limits the value before it is used: then what it is made from by a small step need not
+    leave room for that step."""
 
     def met_by(self, fact: Fact) -> bool:
         low, high, lo, hi = bounds = (fact.lo, fact.hi, self.lo, self.hi)
@@ -47,12 +50,12 @@ class Need:
     def uniform(self) -> Need:
         """The strongest of these needs, for every element."""
         if type(self.lo) is np.ndarray or type(self.hi) is np.ndarray:
-            return Need(_one(np.max, self.lo), _one(np.min, self.hi))
+            return Need(_one(np.max, self.lo), _one(np.min, self.hi), self.loose)
         return self
 
     def both(self, other: Need) -> Need:
         a, b = _alike(self, other)
-        return Need(larger(a.lo, b.lo), smaller(a.hi, b.hi))
+        return Need(larger(a.lo, b.lo), smaller(a.hi, b.hi), self.loose and other.loose)
 
     def either(self, other: Need) -> Need:
         a, b = _alike(self, other)

@@ -40,6 +40,13 @@ def _sum(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any, sign: 
             back = sign < 0 and position == 1
             ask(position, -whole.hi if back else whole.lo, -whole.lo if back else whole.hi)
         return
+    if need.loose and _is_step(facts[width[0] >= width[1]], need):
+        # The program catches what the step takes too far.
+        if width[0] >= width[1]:
+            ask(0, need.lo, need.hi)
+        else:
+            ask(1, *(need.lo, need.hi) if sign > 0 else (_negated(need.hi), _negated(need.lo)))
+        return
     if width[0] >= width[1]:
         ask(0, shifted(need.lo, -b.lo), shifted(need.hi, -b.hi))
     else:
@@ -49,6 +56,15 @@ def _sum(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any, sign: 
             ask(1, lo, hi)
         else:
             ask(1, _negated(hi), _negated(lo))
+
+
+def _is_step(fact: Fact, need: Need) -> bool:
+    """Whether a term moves a sum by little, beside the numbers it is to keep."""
+    fact, need = summarised(fact), need.uniform()
+    ends = [abs(b) for b in (need.lo, need.hi) if type(b) is int and not is_far(b)]
+    if not ends or type(fact.lo) is not int or type(fact.hi) is not int:
+        return False
+    return -max(ends) < fact.lo and fact.hi < max(ends)
 
 
 def _width(fact: Fact) -> Any:

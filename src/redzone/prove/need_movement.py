@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from redzone.access.site import column_of
-from redzone.access.xla import ACCESSES
+from redzone.access.xla import ACCESSES, scatter_window
 from redzone.domains import Fact
 from redzone.engine.program import Step
 from redzone.prove.need import APART, FAR, Need, is_apart
@@ -53,7 +53,8 @@ def _reshape(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple
         size = int(np.prod(new))
         if size > APART:
             return [(0, need.uniform())]
-        return [(0, Need(*(np.broadcast_to(x, new).reshape(old) for x in (need.lo, need.hi))))]
+        lo, hi = (np.broadcast_to(x, new).reshape(old) for x in (need.lo, need.hi))
+        return [(0, Need(lo, hi))]
     except (TypeError, ValueError):
         return [(0, need.uniform())]
 
@@ -134,13 +135,16 @@ def _pad(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int
 
 
 def _content(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
-    """A value read from a table: everything that can be read must do."""
+    """A value read from a table: everything that can be read must do, column by column where rows are read whole."""
+    eqn = step.eqn
+    shape, across = eqn.invars[0].aval.shape, _across(eqn)
+    need = _pieces(need, eqn.outvars[0].aval.shape)
+    wanted = _carried_over(need, {w: d for d, w in across.items()}, len(shape)) if across else need.uniform()
     at = _window(step, facts)
-    whole = need.uniform()
     if at is None:
-        return [(0, whole)]
-    lo, hi = np.full(step.eqn.invars[0].aval.shape, -FAR), np.full(step.eqn.invars[0].aval.shape, FAR)
-    lo[at], hi[at] = whole.lo, whole.hi
+        return [(0, wanted)]
+    lo, hi = np.full(shape, -FAR), np.full(shape, FAR)
+    lo[at], hi[at] = wanted.lo, wanted.hi
     return [(0, Need(lo, hi))]
 
 
@@ -179,17 +183,54 @@ def _scatter(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple
 def _over(step: Step, need: Need, facts: list[Fact], update: int) -> list[tuple[int, Need]]:
     """A write: what is written must meet the need where it lands, what was there wherever it may stay."""
     at = _window(step, facts)
-    shape = step.eqn.invars[0].aval.shape
-    whole = need.uniform()
+    shape, across = step.eqn.invars[0].aval.shape, _across(step.eqn)
+    need, rank = _pieces(need, shape), len(step.eqn.invars[update].aval.shape)
     if at is None:
-        return [(0, whole), (update, whole)]
-    need = _pieces(need, shape)
+        return [(0, need), (update, _carried_over(need, across, rank))]
     lo, hi = (np.array(np.broadcast_to(x, shape)) for x in (need.lo, need.hi))
-    there = Need(int(lo[at].max()), int(hi[at].min()))
+    there = _carried_over(Need(lo[at], hi[at]), across, rank)
     site = ACCESSES[step.eqn.primitive](step.eqn, ())
     if site.count == 1 and all(s.stop - s.start == n for s, n in zip(at, site.window, strict=True)):
         lo[at], hi[at] = -FAR, FAR
     return [(0, Need(lo, hi)), (update, there)]
+
+
+def _across(eqn: Any) -> dict[int, int]:
+    """Which dimensions of an array each window of an access covers from end to end, and which of the window's they are.
+
+    They start at 0 in every window, whatever the index is.
+    """
+    shape, name = eqn.invars[0].aval.shape, eqn.primitive.name
+    if name in ("dynamic_slice", "dynamic_update_slice"):
+        sizes = eqn.params["slice_sizes"] if name == "dynamic_slice" else eqn.invars[1].aval.shape
+        return {d: d for d, n in enumerate(shape) if n == sizes[d] and n != 1}
+    numbers = eqn.params.get("dimension_numbers")
+    if name == "gather":
+        away, indexed = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}, numbers.start_index_map
+        within, sizes = numbers.offset_dims, eqn.params["slice_sizes"]
+    elif name == "scatter":
+        away = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
+        indexed, within, sizes = numbers.scatter_dims_to_operand_dims, numbers.update_window_dims, scatter_window(eqn)
+    else:
+        return {}
+    rest = [d for d in range(len(shape)) if d not in away]
+    return {
+        d: w for w, d in zip(within, rest, strict=True) if sizes[d] == shape[d] and shape[d] != 1 and d not in indexed
+    }
+
+
+def _carried_over(need: Need, dims: dict[int, int], rank: int) -> Need:
+    """A need of an array as one of another, with these of its dimensions there; the strongest along the others."""
+    if not is_apart(need.lo):
+        return need
+    others = tuple(d for d in range(need.lo.ndim) if d not in dims)
+    if len(others) == need.lo.ndim:
+        return need.uniform()
+    lo, hi = need.lo.max(axis=others), need.hi.min(axis=others)
+    shape = [1] * rank
+    for n, d in zip(lo.shape, sorted(dims), strict=True):
+        shape[dims[d]] = n
+    return Need(lo.reshape(shape), hi.reshape(shape), need.loose)
 
 
 def _sorted(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:

@@ -17,8 +17,8 @@ from redzone.domains.fact import TRUE
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.loops import counted_by
-from redzone.engine.program import CALL, COND, SCAN, SIMPLE, Step
-from redzone.engine.refine import ALL, Infeasible, Refiner
+from redzone.engine.program import CALL, COND, SCAN, SIMPLE, Program, Step
+from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
 from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives
 from redzone.prove.need import Lost, Need, hashable, is_apart, is_far
@@ -229,7 +229,7 @@ class Walk:
         elif position >= shape.consts + shape.carry_count:
             lo = need.lo[None] if type(need.lo) is np.ndarray else need.lo
             hi = need.hi[None] if type(need.hi) is np.ndarray else need.hi
-            self.reach(parent, via.ins[place], Need(lo, hi), None, -1)
+            self.reach(parent, via.ins[place], Need(lo, hi, need.loose), None, -1)
         else:
             i = position - shape.consts
             by = counted_by(context.program, slot, context.program.outs[i])
@@ -271,7 +271,7 @@ class Walk:
             raise Lost(step)
 
         def ask(position: int, lo: Any, hi: Any) -> None:
-            wanted = Need(lo, hi)
+            wanted = Need(lo, hi, need.loose)
             if (is_apart(lo) or is_apart(hi)) and len(step.ins) == len(step.eqn.invars) and step.rule is not SAME:
                 # An operand of fewer elements than the result stands beside each of them.
                 shape = step.eqn.invars[position].aval.shape
@@ -325,7 +325,8 @@ class Walk:
                 if not need.met_by(TRUE):
                     raise Lost(step, "one of two terms lies outside")
             else:
-                self.reach(context, slot, need, stop, at)
+                limited = need.loose or is_about(context.program, flag, slot)
+                self.reach(context, slot, Need(need.lo, need.hi, limited), stop, at)
         return True
 
     def into(self, context: Context, step: Step, slot: int, need: Need) -> None:
@@ -409,6 +410,11 @@ class Walk:
             env[s] = fact
         env[step.ins[1 + k]] = case
         return dataclasses.replace(context, env=env)
+
+
+def is_about(program: Program, condition: int, slot: int) -> bool:
+    """Whether a condition can say something about a value or what that is made from."""
+    return program.template[condition] is None and bool(narrows(program, condition) & program.behind()[slot])
 
 
 def _pivot(context: Context, step: Step) -> int | None:

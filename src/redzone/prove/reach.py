@@ -68,7 +68,5 @@ def in_inputs(target: Linear, region: Region, deep: int = DEEP) -> Linear | None
     if far is not None:
         found = (in_inputs(less, region, deep - 1) for less in exchanged(target, far, region)) if deep else iter(())
         return next((one for one in found if one is not None), None)
-    const = target.const + sum(
-        k * span_of(region, a)[1 if k > 0 else 0] for a, k in target.terms.items() if a.leaf < 0
-    )
+    const = target.const + sum(k * span_of(region, a)[1 if k > 0 else 0] for a, k in target.terms.items() if a.leaf < 0)
     return Linear(const, {a: k for a, k in target.terms.items() if a.leaf >= 0})

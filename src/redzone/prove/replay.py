@@ -23,7 +23,7 @@ from redzone.engine.slice import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHIL
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, bind, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
-from redzone.prove.concrete import exactly, wrapped
+from redzone.prove.concrete import exact_function, wrapped
 from redzone.stages import recorded
 
 #: What one replay may cost: an equation evaluated here counts 1, one compiled by JAX for the first time 500.
@@ -50,10 +50,24 @@ class Broken(Exception):
     """The inputs break a promise, or whether they do cannot be told."""
 
 
-class Plan(NamedTuple):
-    """What of one jaxpr is evaluated: (equation, results wanted) in order, and the inputs that takes."""
+class Evaluation(NamedTuple):
+    """One equation as a replay meets it."""
 
-    steps: list[tuple[Any, frozenset[int]]]
+    eqn: Any
+    outs: frozenset[int]
+    """Which of its results are wanted."""
+    operands: tuple[tuple[Any, Any], ...]
+    """A variable, or None and the array of a literal."""
+    site: Site | None
+    """The access it is, if it is asked about."""
+    function: Any
+    """numpy's way to evaluate it, where there is one and nothing but its operands matters."""
+
+
+class Plan(NamedTuple):
+    """What of one jaxpr is evaluated, in order, and the inputs that takes."""
+
+    steps: list[Evaluation]
     inputs: frozenset[int]
 
 
@@ -88,6 +102,7 @@ class Replay:
         self.compiled: set[Any] = set()
         self.path: list[str] = []
         self.contains: dict[int, bool] = {}
+        self.implementations: dict[int, tuple[Any, Any] | None] = {}
         self.assuming: dict[int, bool] = {}
         self.assumes = self.promises(self.jaxpr)
         """Whether anything is promised anywhere: then a run counts only when it is over."""
@@ -99,7 +114,7 @@ class Replay:
         self.found = {}
         self.path.clear()
         # Where nothing may be compiled, JAX need not even start.
-        with _on_cpu() if self.compiles else contextlib.nullcontext():
+        with _on_cpu() if self.compiles else contextlib.nullcontext(), np.errstate(all="ignore"):
             try:
                 self.run(self.jaxpr, self.consts, arguments)
             except GaveUp:
@@ -149,11 +164,18 @@ class Replay:
             for eqn in reversed(jaxpr.eqns):
                 mine = frozenset(i for i, v in enumerate(eqn.outvars) if v in wanted)
                 if mine or self.inside(eqn):
-                    steps.append((eqn, mine))
+                    steps.append(self.evaluation(eqn, mine))
                     wanted.update(v for v in self.operands(eqn, mine) if type(v) is not Literal)
             steps.reverse()
             found = self.plans[key] = Plan(steps, frozenset(i for i, v in enumerate(jaxpr.invars) if v in wanted))
         return found
+
+    def evaluation(self, eqn: Any, outs: frozenset[int]) -> Evaluation:
+        operands = tuple(
+            (None, np.asarray(a.val, a.aval.dtype)) if type(a) is Literal else (a, None) for a in eqn.invars
+        )
+        plain = eqn.primitive is not assume_p and all(_elements(v.aval) <= ELEMENTS for v in eqn.outvars)
+        return Evaluation(eqn, outs, operands, self.targets.get(id(eqn)), exact_function(eqn) if plain else None)
 
     def operands(self, eqn: Any, outs: frozenset[int]) -> list[Any]:
         """The operands an equation needs to yield these results and reach the access."""
@@ -202,21 +224,30 @@ class Replay:
         values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
         values.update(zip(jaxpr.invars, arguments, strict=True))
 
-        def read(atom: Any) -> Any:
-            return np.asarray(atom.val, atom.aval.dtype) if type(atom) is Literal else values.get(atom)
-
-        for eqn, mine in self.plan(jaxpr, outs).steps:
+        get = values.get
+        for eqn, mine, operands, site, function in self.plan(jaxpr, outs).steps:
             self.left -= 1
             if self.left < 0 or (len(self.found) == len(self.targets) and not self.assumes):
                 raise GaveUp
-            inputs = [read(a) for a in eqn.invars]
-            site = self.targets.get(id(eqn))
+            inputs = [known if variable is None else get(variable) for variable, known in operands]
             if site is not None:
                 self.judge(site, inputs)
                 if not mine:
                     continue
-            values.update(zip(eqn.outvars, self.step(eqn, inputs, mine), strict=False))
-        return [read(v) if i in outs else None for i, v in enumerate(jaxpr.outvars)]
+            results = None
+            if function is not None:
+                for value in inputs:
+                    if value is None:
+                        break
+                else:
+                    results = function(inputs)
+            if results is None:
+                results = self.step(eqn, inputs, mine)
+            values.update(zip(eqn.outvars, results, strict=False))
+        return [
+            (np.asarray(v.val, v.aval.dtype) if type(v) is Literal else get(v)) if i in outs else None
+            for i, v in enumerate(jaxpr.outvars)
+        ]
 
     def judge(self, site: Site, inputs: list[Any]) -> None:
         """Look at every index tuple of this execution of an access."""
@@ -266,15 +297,11 @@ class Replay:
         if primitive is _SELECT and inputs[0] is not None and not np.ndim(inputs[0]):
             # Of the other cases nothing need be known.
             return [inputs[1 + int(inputs[0])]]
-        if primitive not in PLAIN:
-            written = known_implementation(eqn)
-            if written is not None:
-                return self.run(*written, inputs, outs)
+        written = self.written(eqn)
+        if written is not None:
+            return self.run(written[0], written[1], inputs, outs)
         if any(v is None for v in inputs) or any(_elements(v.aval) > ELEMENTS for v in eqn.outvars):
             return nothing
-        results = exactly(eqn, inputs)
-        if results is not None:
-            return results
         kind = (primitive, tuple(str(v.aval) for v in eqn.invars))
         cost = 10 if kind in self.compiled else _COMPILE
         if not self.compiles or cost > self.left:
@@ -287,6 +314,14 @@ class Replay:
             # No kernel for this platform, a foreign call, a callback that refuses, a library's primitive that
             # does not take plain arrays.
             return nothing
+
+    def written(self, eqn: Any) -> tuple[Any, Any] | None:
+        """The implementation of a library's primitive, if the check has looked into it."""
+        if eqn.primitive in PLAIN:
+            return None
+        if id(eqn) not in self.implementations:
+            self.implementations[id(eqn)] = known_implementation(eqn)
+        return self.implementations[id(eqn)]
 
     def keep(self, eqn: Any, inputs: list[Any]) -> None:
         """Go on only where a promise is known to be kept."""

@@ -15,17 +15,20 @@ from redzone.domains import Fact, summarised
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine import Seen
 from redzone.engine.forward import Context
-from redzone.engine.program import SIGNATURE, Step
+from redzone.engine.program import SIGNATURE, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
+from redzone.frontend.compat import primitives
 from redzone.prove.conditions import Common, needs_of
 from redzone.prove.need import FAR, Lost, Need, is_apart
-from redzone.prove.needs import Walk
+from redzone.prove.needs import Walk, is_about
 from redzone.stages import recorded
 
 #: How often the carries of a loop are asked to keep what the body asks of them.
 AGAIN = 2
 #: How many values are asked for something, at most.
 PUSHES = 3000
+
+_MUL = primitives()["mul_p"]
 
 
 class Sweep(Walk):
@@ -125,7 +128,8 @@ class Sweep(Walk):
             fact = self.taken(context, step, k, level)
             unmet = None if fact is None else _unmet(need, fact)
             if unmet is not None:
-                self.reach(context, step.ins[1 + k], unmet, None, -1)
+                limited = need.loose or is_about(context.program, step.ins[0], step.ins[1 + k])
+                self.reach(context, step.ins[1 + k], Need(unmet.lo, unmet.hi, limited), None, -1)
 
     def taken(self, context: Context, step: Step, k: int, level: Any) -> Fact | None:
         """What a select's case holds where it is taken; None where it never is."""
@@ -150,6 +154,14 @@ class Sweep(Walk):
         except Infeasible:
             return None
 
+    def through(self, context: Context, step: Step, slot: int, need: Need, stop: Any, at: int) -> None:
+        """One step back; a product by a condition on what is multiplied limits it as a select does."""
+        if step.kind == SIMPLE and step.eqn.primitive is _MUL and len(step.ins) == 2 and not need.loose:
+            a, b = step.ins
+            if is_about(context.program, a, b) or is_about(context.program, b, a):
+                need = Need(need.lo, need.hi, True)
+        super().through(context, step, slot, need, stop, at)
+
 
 def _depth(context: Context) -> int:
     depth, parent = 0, context.parent
@@ -167,7 +179,7 @@ def _unmet(need: Need, fact: Fact) -> Need | None:
     whole = summarised(fact)
     if any(type(bound) is not int for bound in (whole.lo, whole.hi, need.lo, need.hi)):
         return need
-    return Need(-FAR if whole.lo >= need.lo else need.lo, FAR if whole.hi <= need.hi else need.hi)
+    return Need(-FAR if whole.lo >= need.lo else need.lo, FAR if whole.hi <= need.hi else need.hi, need.loose)
 
 
 def relevant(seen: Sequence[Seen], leaves: Sequence[int]) -> set[int]:

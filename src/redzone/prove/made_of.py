@@ -1,0 +1,158 @@
+"""Which inputs an index is made of, as against those that only decide which way the program goes.
+
+A number that is compared, or that chooses a branch, a case or how often a loop runs, steers; a number that is
+added, selected or carried until it is the index is what it is made of. An index made of no input has no range that an
+input could keep for it: if it can leave its array at all, that is the program's own doing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from redzone.domains import dtype_info
+from redzone.engine import Seen
+from redzone.engine.forward import Context
+from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Program, Step
+from redzone.frontend.compat import primitives
+
+_P = primitives()
+_SELECT = _P["select_n_p"]
+#: Of a read, what is read counts, not where.
+_READS = frozenset((_P["gather_p"], _P["dynamic_slice_p"]))
+_AND = _P["and_p"]
+_ORDERS = frozenset(_P[f"{name}_p"] for name in ("lt", "le", "gt", "ge"))
+#: Positions of extremes are no numbers of their operand.
+_POSITIONS = frozenset((_P["argmax_p"], _P["argmin_p"]))
+
+
+def leaves_made_of(seen: Sequence[Seen]) -> set[int]:
+    """The inputs, by their place, whose numbers go into the index of an access."""
+    found: set[int] = set()
+    for one in seen:
+        found |= _from_outside(one.context, _inputs(one.context.program, one.step.ins))
+    return found
+
+
+def _from_outside(context: Context, positions: set[int]) -> set[int]:
+    """The program's own inputs behind those of a sub-program's run."""
+    parent, via = context.parent, context.step
+    if parent is None or via is None or not positions:
+        return positions if parent is None else set()
+    slots = _outer(via, positions, context.branch)
+    found = _from_outside(parent, _inputs(parent.program, slots))
+    for caller, step in context.others:
+        found |= _from_outside(caller, _inputs(caller.program, _outer(step, positions, context.branch)))
+    return found
+
+
+def _outer(via: Step, positions: set[int], branch: int | None) -> set[int]:
+    """The slots around a step that these inputs of what it runs are made of."""
+    if via.kind == COND:
+        body = via.bodies[branch or 0]
+        places = via.extra[branch or 0]
+        return {via.ins[i] for (p, _), i in zip(body.inputs, places, strict=True) if p in positions}
+    if via.kind == CALL:
+        return {s for (p, _), s in zip(via.bodies[0].inputs, via.ins, strict=True) if p in positions}
+    if via.kind == WHILE and branch == -1:
+        consts, count = via.extra.cond_consts, len(via.bodies[0].inputs)
+        carries = {p - consts for p in positions if p >= consts}
+        return {s for (p, _), s in zip(via.bodies[1].inputs, via.ins[count:], strict=True) if p in positions} | _looped(
+            via, carries
+        )
+    shape = via.extra
+    carries = {p - shape.consts for p in positions if shape.consts <= p and _is_carry(via, p)}
+    given = {
+        s for (p, _), s in zip(via.bodies[0].inputs, via.ins, strict=False) if p in positions and not _is_carry(via, p)
+    }
+    return given | _looped(via, carries)
+
+
+def _is_carry(via: Step, position: int) -> bool:
+    shape = via.extra
+    return position >= shape.consts and (via.kind != SCAN or position < shape.consts + shape.carry_count)
+
+
+def _looped(via: Step, carries: Iterable[int]) -> set[int]:
+    """The slots around a loop that these of its carries are made of, after however many iterations."""
+    body, shape = via.bodies[0], via.extra
+    waiting, known, found = list(carries), set(carries), set[int]()
+    for i in waiting:
+        if i in shape.carries:
+            found.add(shape.inits[shape.carries.index(i)])
+        for p in _inputs(body, [body.outs[i]] if i < len(body.outs) and body.outs[i] >= 0 else []):
+            if not _is_carry(via, p):
+                found |= {s for (q, _), s in zip(body.inputs, via.ins, strict=False) if q == p}
+            elif p - shape.consts not in known:
+                known.add(p - shape.consts)
+                waiting.append(p - shape.consts)
+    return found
+
+
+def _inputs(program: Program, slots: Iterable[int]) -> set[int]:
+    """The inputs of a program, by position, that these of its slots are made of."""
+    places = {slot: position for position, slot in program.inputs}
+    waiting = list(slots)
+    seen, found = set(waiting), set[int]()
+    for slot in waiting:
+        step = program.defs.get(slot)
+        if step is None:
+            if slot in places:
+                found.add(places[slot])
+            continue
+        for source in _made_from(step, slot):
+            if source not in seen:
+                seen.add(source)
+                waiting.append(source)
+    return found
+
+
+def _made_from(step: Step, slot: int) -> Iterable[int]:
+    """The slots whose numbers go into what a step makes."""
+    if step.kind == SIMPLE:
+        out: Any = step.eqn.outvars[step.outs.index(slot)].aval if len(step.outs) > 1 else step.eqn.outvars[0].aval
+        primitive = step.eqn.primitive
+        if dtype_info(getattr(out, "dtype", None)).kind == "b" or primitive in _POSITIONS:
+            return ()
+        if primitive is _SELECT and len(step.ins) == len(step.eqn.invars):
+            return step.ins[1:]
+        return step.ins[:1] if primitive in _READS else step.ins
+    place = step.outs.index(slot)
+    if step.kind == COND:
+        slots: set[int] = set()
+        for k, body in enumerate(step.bodies):
+            slots |= _outer(step, _inputs(body, [body.outs[place]] if body.outs[place] >= 0 else []), k)
+        return slots
+    if step.kind == CALL:
+        body = step.bodies[0]
+        return _outer(step, _inputs(body, [body.outs[place]]), None)
+    if place < step.extra.carry_count or step.kind == WHILE:
+        return _looped(step, [place])
+    body = step.bodies[0]
+    return _outer(step, _inputs(body, [body.outs[place]] if body.outs[place] >= 0 else []), None)
+
+
+def ends_by_itself(program: Program) -> bool:
+    """Whether each of a program's loops has an end of its own: its test compares what it carries with a constant.
+
+    A loop that goes on as long as an input says is that input's doing, however far it takes an index.
+    """
+    return all(
+        (step.kind != WHILE or _has_an_end(step.bodies[1])) and all(map(ends_by_itself, step.bodies))
+        for step in program.steps
+    )
+
+
+def _has_an_end(test: Program) -> bool:
+    waiting = [test.outs[0]]
+    for slot in waiting:
+        step = test.defs.get(slot)
+        if step is None or step.kind != SIMPLE:
+            continue
+        if step.eqn.primitive in _ORDERS:
+            compared = [s for s in step.ins if test.template[s] is None]
+            if len(compared) == 1 and test.defs.get(compared[0]) is None:
+                return True
+        if step.eqn.primitive is _AND or len(step.ins) == 1:
+            waiting += step.ins
+    return False
