@@ -89,7 +89,9 @@ class Deciding:
         """The accesses that some iteration of a loop takes outside whatever the inputs are, as far as can be seen; and
         which iterations those may be."""
         self.limited: set[int] = set()
-        """The accesses whose index the program itself limits, too widely."""
+        """The accesses whose index the program itself limits, too widely, wherever it leaves."""
+        self.partly: dict[int, list[dict[int, Any]]] = {}
+        """The accesses whose index it limits so in some cases and an input in others: inputs of the former."""
         self.points: dict[int, list[dict[int, Any]]] = {}
         """By access: inputs that should make it leave its array."""
         self.buffers = Buffers(traced)
@@ -269,8 +271,11 @@ class Deciding:
             if outcome is None or not outcome.cases:
                 continue
             self.points[key] = [exact.inputs_at(c.point) for c in outcome.cases[:4] if c.point is not None]
-            if outcome.made:
+            made = [c for c in outcome.cases if c.made]
+            if len(made) == len(outcome.cases):
                 self.limited.add(key)
+            elif made:
+                self.partly[key] = [exact.inputs_at(c.point) for c in made[:4] if c.point is not None]
             if any(c.is_certain() for c in outcome.cases):
                 iterations = {n for c in outcome.cases if c.point for a, n in c.point.items() if a.leaf < 0}
                 self.certain[key] = tuple(sorted(iterations))[:HINTS]
@@ -487,6 +492,16 @@ class Deciding:
         if id(site.eqn) in self.cornered and not wraps:
             self.unsafe(access, site, self.cornered[id(site.eqn)])
             return
+        if id(site.eqn) in self.partly and not blamed and not wraps:
+            purse = Purse(min(LATE, self.alone.left), compiles=False)
+            given = purse.left
+            found = witnesses(
+                self.traced.jaxpr, [site], self.traced.inputs, self.facts, self.partly[id(site.eqn)], purse
+            )
+            self.alone.left -= given - purse.left
+            if found:
+                self.unsafe(access, site, found[id(site.eqn)])
+                return
         conditions = as_conditions(proposal.needs, self.traced.inputs) + proposal.relations if proved else ()
         if conditions:
             access.verdict, access.rule, access.decided_by = Verdict.REQUIRES, f"RZ{family}02", "condition"

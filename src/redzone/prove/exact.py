@@ -48,6 +48,8 @@ class Case:
     column: Column
     above: bool
     point: dict[Atom, int] | None = None
+    made: bool = False
+    """Whether the program's own limits end the index out there, not those of an input."""
 
     def excess(self) -> Linear:
         """At least 0 where the index is outside."""
@@ -255,7 +257,8 @@ class Exact:
             if case.region.where(*chosen) is None or not self.possible(case):
                 continue
             outcome.cases.append(case)
-            outcome.made = outcome.made or _is_made(case)
+            case.made = _is_made(case)
+            outcome.made = outcome.made or case.made
             relation = self.related(case)
             kept = self.kept_out(case) if relation is None else None
             if kept is not None:
