@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from redzone.domains import Fact, dtype_info, settle, summarised
+from redzone.domains import Fact, dtype_info, meet, settle, summarised
 from redzone.domains.fact import is_small
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
@@ -29,7 +29,9 @@ def use_order(program: Program, refiner: Refiner, condition: int) -> None:
     for slot, up in _ordered(program, refiner, condition):
         first, last = _end(program, refiner, slot, 0), _end(program, refiner, slot, -1)
         low, high = (first, last) if up else (last, first)
-        now = refiner.current(slot, ALL)
+        now: Fact | None = refiner.current(slot, ALL)
+        if now is None:
+            continue
         if type(now.lo) is np.ndarray and now.lo.ndim == 1:
             lo, hi = (now.lo, now.hi) if up else (now.lo[::-1], now.hi[::-1])
             lo, hi = np.maximum.accumulate(lo), np.minimum.accumulate(hi[::-1])[::-1]
@@ -109,16 +111,17 @@ def _cut(program: Program, slot: int) -> tuple[int, int, int, int] | None:
 def _end(program: Program, refiner: Refiner, slot: int, which: int) -> Fact | None:
     """What is known of the first element of a row, or of its last."""
     best: Fact | None = None
-    for step in program.defs.values():
-        if _reads(step, slot):
-            cut = _cut(program, step.outs[0])
-            at = 0 if which == 0 else (cut[3] - 1 if cut is not None else 0)
-            if cut is not None and cut[1] == at and cut[2] == at + 1:
-                for place in (step.outs[0], *_same_as(program, step.outs[0])):
-                    fact: Any = summarised(refiner.current(place, ALL))
-                    if type(fact.lo) is int and type(fact.hi) is int:
-                        tighter = best is None or fact.lo > best.lo or fact.hi < best.hi
-                        best = fact if tighter else best
+    for step in program.supporting():
+        cut = _cut(program, step.outs[0]) if _reads(step, slot) else None
+        if cut is None:
+            continue
+        at = 0 if which == 0 else cut[3] - 1
+        if (cut[1], cut[2]) != (at, at + 1):
+            continue
+        for place in (step.outs[0], *_same_as(program, step.outs[0])):
+            fact: Any = summarised(refiner.current(place, ALL))
+            if type(fact.lo) is int and type(fact.hi) is int:
+                best = fact if best is None else meet(best, fact) or best
     return best
 
 
@@ -130,6 +133,6 @@ def _same_as(program: Program, slot: int) -> list[int]:
     """The slots of what is this one element in another shape."""
     return [
         step.outs[0]
-        for step in program.defs.values()
+        for step in program.supporting()
         if step.kind == SIMPLE and step.ins[:1] == (slot,) and step.eqn.primitive.name in ("squeeze", "reshape")
     ]
