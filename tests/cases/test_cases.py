@@ -35,6 +35,15 @@ def test_verdicts_on_the_lines(case):
     assert {line: frozenset(v) for line, v in found.items()} == expected, str(report)
 
 
+@pytest.mark.parametrize("case", [c for c in CASES if c.requires is not None], ids=lambda c: c.name)
+def test_conditions_as_a_person_would_write_them(case):
+    report = redzone.check(case.function, *map(spec, case.arguments))
+    assert tuple(map(str, report.requires)) == case.requires
+    for access in report.accesses:
+        if access.verdict == "requires":
+            assert access.witness is not None, access.message
+
+
 @dataclasses.dataclass(frozen=True)
 class _Fixed:
     """A case as the fuzz harness takes it."""

@@ -13,6 +13,7 @@ from typing import Any
 from redzone.domains import Fact, meet
 from redzone.engine.program import SIMPLE, Assumption, Program, Step
 from redzone.engine.refine import ALL, BUDGET, Infeasible, Refiner
+from redzone.engine.rising import use_order
 from redzone.frontend.compat import primitives
 
 #: How often what was learnt is looked at again with what it changed.
@@ -59,12 +60,19 @@ def _conclusions(
     for step in program.supporting():
         run_step(program, env, step, None)
         hold(env, step, known)
-    refiner, broken = Refiner(program, env), []
-    for one in trusted:
+    refiner, broken = Refiner(program, env), list[Assumption]()
+    # What an order says hangs on the ends, of which the other assumptions speak.
+    orders = [one for one in trusted if one.is_condition]
+    for use, one in [*((False, one) for one in trusted), *((True, one) for one in orders)]:
+        if one in broken:
+            continue
         before = refiner.known.copy()
         refiner.budget = BUDGET
         try:
-            refiner.narrow(one.slot, one.fact, ALL)
+            if use:
+                use_order(program, refiner, one.slot)
+            else:
+                refiner.narrow(one.slot, one.fact, ALL)
         except Infeasible:
             refiner.known, refiner.counted = before, 0
             broken.append(one)

@@ -28,6 +28,37 @@ BUDGET = 60
 DEPTH = 14
 
 ALL = ("all",)
+#: The last part of a level that is about every element along some dimensions.
+ROW = "row"
+
+
+def row_of(level: Any) -> tuple[Any, dict[int, int]] | None:
+    """The row that a level takes one element of, `x[:, 0]`, and which; None where it does nothing like that."""
+    if level is ALL or len(level) < 3:
+        return None
+    squeezed, cut = level[-2], level[-1]
+    if cut[0] != "slice" or squeezed[0] not in ("squeeze", "reshape"):
+        return None
+    shape, (*_, starts, limits, strides) = cut[1], cut[2]
+    axes = [d for d, n in enumerate(shape) if limits[d] - starts[d] == 1 != n]
+    kept = tuple(d for d in range(len(shape)) if d not in axes)
+    if any((starts[d], limits[d]) != (0, shape[d]) or (strides and strides[d] != 1) for d in kept):
+        return None
+    _, _, new_sizes, dimensions, *_ = squeezed[2]
+    left = (
+        tuple(d for d in range(len(shape)) if d not in dimensions) == kept
+        if squeezed[0] == "squeeze"
+        else tuple(new_sizes) == tuple(shape[d] for d in kept)
+    )
+    return ((*level[:-2], (ROW, shape, tuple(axes))), {d: starts[d] for d in axes}) if left else None
+
+
+def _picked(row: Fact, at: dict[int, int]) -> Fact:
+    """Of a fact about a row, what it says of the element at a place."""
+    if type(row.lo) is not np.ndarray:
+        return row
+    cut = tuple(at[d] if d in at and n > 1 else slice(None) for d, n in enumerate(row.lo.shape))
+    return summarised(settle(row.lo[cut], row.hi[cut], row.nan))
 
 
 class Infeasible(Exception):
@@ -65,6 +96,8 @@ _KIND = _table(
     transpose="move",
     rev="move",
     slice="move",
+    concatenate="joined",
+    stack="stacked",
     reduce_and="every",
     reduce_or="some",
     reduce_max="most",
@@ -142,6 +175,7 @@ class Refiner:
         "masks",
         "program",
         "recomputed",
+        "rows",
         "tentative",
     )
 
@@ -160,6 +194,8 @@ class Refiner:
         self.cuts = 0
         """How often the budget or the depth ended a look."""
         self.budget = BUDGET
+        self.rows = False
+        """Whether anything is known of whole rows."""
 
     # Reading
 
@@ -173,8 +209,23 @@ class Refiner:
         return level if shape == step.eqn.outvars[0].aval.shape else None
 
     def current(self, slot: int, level: Any) -> Fact:
-        known = self.known.get((slot, level))
+        known = self.found(slot, level)
         return known if known is not None else self.env[slot]
+
+    def found(self, slot: int, level: Any) -> Fact | None:
+        """What has been learnt of a value at this level; what holds for a whole row holds for its elements."""
+        known = self.known.get((slot, level))
+        rows = row_of(level) if self.rows else None
+        row = self.known.get((slot, rows[0])) if rows is not None else None
+        if rows is None or row is None:
+            return known
+        row = _picked(row, rows[1])
+        if known is None:
+            return row
+        both = meet(summarised(known), row)
+        if both is None:
+            raise Infeasible
+        return both
 
     def operand(self, step: Step, position: int, level: Any) -> Fact:
         inner = self.level_of(step, position, level)
@@ -191,13 +242,13 @@ class Refiner:
         if dtype_info(step.eqn.invars[0].aval.dtype).kind not in "biu":
             self.compare_floats(step, relation, level)
             return
-        a, b = self.operand(step, 0, level), self.operand(step, 1, level)
-        apart = step.eqn.invars[0].aval.shape != step.eqn.invars[1].aval.shape
-        if apart:
-            a, b = summarised(a), summarised(b)
-        self.narrow_operand(step, 0, _satisfying(relation, a, b), level)
-        a = self.operand(step, 0, level)
-        self.narrow_operand(step, 1, _satisfying(_FLIPPED[relation], b, summarised(a) if apart else a), level)
+        # An operand that is spread beside the other is met by all of it, and meets each element where it lies.
+        spread = [v.aval.shape != step.eqn.outvars[0].aval.shape for v in step.eqn.invars]
+        for mine, other, asked in ((0, 1, relation), (1, 0, _FLIPPED[relation])):
+            a, b = self.operand(step, mine, level), self.operand(step, other, level)
+            if spread[mine]:
+                a, b = summarised(a), summarised(b)
+            self.narrow_operand(step, mine, _satisfying(asked, a, b), level)
 
     def compare_floats(self, step: Step, relation: str, level: Any) -> None:
         """A float comparison that holds excludes NaN, unless it is the negation of one that fails."""
@@ -295,6 +346,13 @@ class Refiner:
         if not getattr(step.eqn.invars[0].aval, "shape", ()):
             return ALL
         params = step.eqn.params
+        if level[-1][0] == ROW and step.eqn.primitive.name == "broadcast_in_dim":
+            _, shape, axes = level[-1]
+            rest = tuple(d for d in range(len(shape)) if d not in axes)
+            spread = tuple(params["broadcast_dimensions"]) == rest
+            if spread and step.eqn.invars[0].aval.shape == tuple(shape[d] for d in rest):
+                # Spread along the row: each row is one element.
+                return level[:-1]
         signature = tuple(
             params.get(k)
             for k in (
@@ -347,14 +405,39 @@ class Refiner:
     def _every(self, step: Step, fact: Fact, level: Any) -> None:
         if self.whole(step, fact, level):
             return
-        if level is ALL and fact.step == 0 and fact.lo == 1 and _nonempty(step.eqn.invars[0].aval):
-            self.narrow(step.ins[0], fact, ALL)
+        if fact.step == 0 and fact.lo == 1 and _nonempty(step.eqn.invars[0].aval):
+            self.narrow(step.ins[0], fact, self.along(step, level))
+
+    def along(self, step: Step, level: Any) -> Any:
+        """The level of all elements that a reduction makes one element of."""
+        if level is ALL:
+            return ALL
+        self.rows = True
+        return (*level, (ROW, step.eqn.invars[0].aval.shape, tuple(sorted(step.eqn.params["axes"]))))
+
+    def _joined(self, step: Step, fact: Fact, level: Any) -> None:
+        """What several arrays are put into, or a row of it, satisfies a fact: so does the part of each."""
+        fact = summarised(fact)
+        if level is not ALL and (level[-1][0] != ROW or step.eqn.params["dimension"] not in level[-1][2]):
+            return
+        for slot, v in zip(step.ins, step.eqn.invars, strict=True):
+            if _nonempty(v.aval):
+                self.narrow(slot, fact, ALL if level is ALL else (*level[:-1], (ROW, v.aval.shape, level[-1][2])))
+
+    def _stacked(self, step: Step, fact: Fact, level: Any) -> None:
+        """Arrays put side by side, each an element of every row."""
+        fact, axis = summarised(fact), step.eqn.params["axis"]
+        if level is not ALL and (level[-1][0] != ROW or level[-1][2] != (axis,)):
+            return
+        for slot, v in zip(step.ins, step.eqn.invars, strict=True):
+            if _nonempty(v.aval):
+                self.narrow(slot, fact, ALL if level is ALL or not v.aval.shape else level[:-1])
 
     def _some(self, step: Step, fact: Fact, level: Any) -> None:
         if self.whole(step, fact, level):
             return
-        if level is ALL and fact.step == 0 and fact.lo == 0 and _nonempty(step.eqn.invars[0].aval):
-            self.narrow(step.ins[0], fact, ALL)
+        if fact.step == 0 and fact.lo == 0 and _nonempty(step.eqn.invars[0].aval):
+            self.narrow(step.ins[0], fact, self.along(step, level))
 
     def _most(self, step: Step, fact: Fact, level: Any) -> None:
         if self.whole(step, fact, level):
@@ -556,7 +639,7 @@ class Refiner:
         if done is not None:
             self.cuts += 1
             return done
-        known = self.known.get(key)
+        known = self.found(slot, level)
         fact: Fact = known if known is not None else self.env[slot]
         if not self.masks[slot] & self.learnt:
             return fact

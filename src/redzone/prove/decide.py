@@ -226,14 +226,11 @@ class Deciding:
         return witnesses(self.traced.jaxpr, sure, inputs, self.facts, [{}], purse)
 
     def masked(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
-        """Settle the reads whose results are thrown away whenever they are outside."""
+        """Settle the accesses whose results are thrown away whenever they are outside."""
         found = masked_sites(self.analysis, self.traced.jaxpr, self.facts, [site for site, _ in open_sites])
-        for key in found:
+        for key, why in found.items():
             access = result[key]
-            access.verdict, access.decided_by = Verdict.MASKED, "select"
-            access.message = (
-                "may leave the array, but then every use of what was read is a select that picks the other side"
-            )
+            access.verdict, access.decided_by, access.message = Verdict.MASKED, "select", why
         if found:
             open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in found]
 
@@ -268,6 +265,9 @@ class Deciding:
             if key in self.wraps:
                 continue
             outcome = exact.decide(site, seen)
+            if (outcome is None or outcome.needs is None) and all(_is_close(site, one) for one in seen):
+                # Whatever the inputs are, the program keeps the index close to its array, if not inside.
+                self.limited.add(key)
             if outcome is None or not outcome.cases:
                 continue
             self.points[key] = [exact.inputs_at(c.point) for c in outcome.cases[:4] if c.point is not None]
@@ -605,6 +605,20 @@ def _is_near(site: Site, one: Seen) -> bool:
         if type(lo) is np.ndarray:
             lo, hi = lo.min().item(), hi.max().item()
         if type(lo) is not int or type(hi) is not int or lo < -NEAR or hi > NEAR:
+            return False
+    return True
+
+
+def _is_close(site: Site, one: Seen) -> bool:
+    """Whether an index of a wide integer type stays within a few times the size of what it indexes."""
+    for column, fact in zip(site.columns, one.facts, strict=True):
+        lo, hi = column_of(fact, column.column)
+        if type(lo) is np.ndarray:
+            lo, hi = lo.min().item(), hi.max().item()
+        if type(lo) is not int or type(hi) is not int or type(column.limit) is not int:
+            return False
+        wide = dtype_info(site.eqn.invars[column.operand].aval.dtype).bits >= 32
+        if not wide or lo < -4 * (column.limit + 1) or hi > 4 * (column.limit + 1):
             return False
     return True
 

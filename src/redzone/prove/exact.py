@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from redzone.access.site import Column, Site, column_of
-from redzone.domains import Fact
+from redzone.domains import Fact, dtype_info
 from redzone.domains.affine import Atom, Linear, Region
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine import Seen
@@ -26,7 +26,7 @@ from redzone.prove.conditions import Common
 from redzone.prove.elements import LOOKS, Elements
 from redzone.prove.need import APART, FAR, Need
 from redzone.prove.pieces import NotAffine, Work
-from redzone.prove.reach import NEAR, in_inputs, is_limited, span_of
+from redzone.prove.reach import NEAR, ByType, in_inputs, is_limited, span_of
 from redzone.report.model import Condition
 from redzone.stages import recorded
 
@@ -257,7 +257,7 @@ class Exact:
             if case.region.where(*chosen) is None or not self.possible(case):
                 continue
             outcome.cases.append(case)
-            case.made = _is_made(case)
+            case.made = _is_made(case, self.ends_by_type)
             outcome.made = outcome.made or case.made
             relation = self.related(case)
             kept = self.kept_out(case) if relation is None else None
@@ -280,6 +280,15 @@ class Exact:
             outcome.needs = self.needs(limits)
             outcome.relations = self.shown(relations)
         return outcome
+
+    def ends_by_type(self, atom: Atom, up: bool) -> bool:
+        """Whether nothing but its integer type ends the value that an atom stands for."""
+        origin = self.elements.origins.get(atom)
+        step = origin[0].program.defs.get(origin[1]) if origin is not None else None
+        if origin is None or step is None or origin[1] not in step.outs:
+            return False
+        info = dtype_info(step.eqn.outvars[step.outs.index(origin[1])].aval.dtype)
+        return bool(info.kind in "iu" and (atom.hi >= info.max if up else atom.lo <= info.min))
 
     def kept_out(self, case: Case) -> tuple[Atom, int, int] | None:
         """A range of one input that keeps out of a region: the input, its least and its greatest value."""
@@ -438,12 +447,12 @@ def _sum_text(terms: tuple[tuple[int, str, int], ...]) -> str:
     return text
 
 
-def _is_made(case: Case) -> bool:
+def _is_made(case: Case, by_type: ByType) -> bool:
     """Whether the program's own limits, not an input's range, end the values the index can have out there."""
     # Below zero it is jnp that limits, by counting from the end.
     if any(span_of(case.region, a)[1] < 0 for a in case.index.terms):
         return False
-    return is_limited(case.index if case.above else -case.index, case.region)
+    return is_limited(case.index if case.above else -case.index, case.region, by_type)
 
 
 def _is_plain(atom: Atom, lo: int, hi: int) -> bool:

@@ -1,8 +1,9 @@
 """masked: an access that may leave its array, but whose every use is a select that takes the other side then.
 
 The uses of the result are followed forward through equations that keep each element in its place,
-until each ends as a case of a select. Then the index is looked at again under the condition that its
-case is taken: if it is inside then, what was read outside is never seen.
+until each ends as a case of a select or is multiplied by a condition. Then the index is looked at again under
+the condition that its case is taken: if it is inside then, what was read outside is never seen. The same goes for
+an array that was written to. What is added outside is nothing if it is zero then (see `harmless`).
 """
 
 from __future__ import annotations
@@ -19,17 +20,14 @@ from redzone.engine.program import OBSERVE, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
 from redzone.engine.slice import CALLS, Masks
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
-from redzone.rules import RULES
+from redzone.prove.passing import NotMasked, is_reshape, moved, zero_or_one
 
 _P = primitives()
 _SELECT, _BROADCAST, _CONCATENATE = _P["select_n_p"], _P["broadcast_in_dim_p"], _P["concatenate_p"]
-_SQUEEZE, _RESHAPE = _P["squeeze_p"], _P["reshape_p"]
+_MUL, _SCATTER_ADD, _TRANSPOSE = _P["mul_p"], _P["scatter_add_p"], _P["transpose_p"]
+_CONVERT = _P["convert_element_type_p"]
 _DECISIVE = {_P["and_p"]: 1, _P["or_p"]: 0}
 _HERE = ("here",)
-
-
-class _NotMasked(Exception):
-    """Some use of the result sees it whatever the index was."""
 
 
 class Uses:
@@ -48,7 +46,7 @@ class Uses:
                         table.setdefault(atom, []).append((eqn, position))
             self.known[id(jaxpr)] = table
         if var in [v for v in jaxpr.outvars if type(v) is not Literal]:
-            raise _NotMasked
+            raise NotMasked
         return self.known[id(jaxpr)].get(var, [])
 
     def maker(self, jaxpr: Any, var: Any) -> Any:
@@ -74,11 +72,11 @@ class _Found(NamedTuple):
 def _selects(uses: Uses, jaxpr: Any, var: Any, places: tuple[int, ...], depth: int) -> Iterable[_Found]:
     """Every select that a value ends in, with the way its elements went."""
     if depth == 0:
-        raise _NotMasked
+        raise NotMasked
     for eqn, position in uses.of(jaxpr, var):
         primitive = eqn.primitive
         if not eqn.outvars:
-            raise _NotMasked
+            raise NotMasked
         if primitive is _SELECT and position >= 1:
             yield _Found(eqn, eqn.invars[0], position - 1, places, _identity(eqn.invars[0]))
         elif primitive in CALLS and CALLS[primitive] in ("jaxpr", "call_jaxpr"):
@@ -87,17 +85,25 @@ def _selects(uses: Uses, jaxpr: Any, var: Any, places: tuple[int, ...], depth: i
             # ok & read: where ok is false, what was read changes nothing; with or, where it is true.
             other = eqn.invars[1 - position]
             if other.aval.shape not in ((), var.aval.shape):
-                raise _NotMasked
+                raise NotMasked
             yield from _further(uses, jaxpr, _Found(eqn, other, _DECISIVE[primitive], places, _identity(other)), depth)
+        elif primitive is _MUL and (flag := _flag(uses, jaxpr, eqn.invars[1 - position])) is not None:
+            # What is multiplied by a condition that fails is zero.
+            yield from _further(uses, jaxpr, _Found(eqn, flag[0], 1, places, flag[1]), depth)
         else:
-            yield from _selects(uses, jaxpr, eqn.outvars[0], _moved(eqn, position, places), depth - 1)
+            yield from _selects(uses, jaxpr, eqn.outvars[0], moved(eqn, position, places), depth - 1)
+
+
+def _flag(uses: Uses, jaxpr: Any, atom: Any) -> tuple[Any, tuple[int, ...]] | None:
+    """The condition that a factor is: 1 where it holds, 0 elsewhere."""
+    return None if type(atom) is Literal else zero_or_one(lambda v: uses.maker(jaxpr, v), atom)
 
 
 def _further(uses: Uses, jaxpr: Any, here: _Found, depth: int) -> Iterable[_Found]:
     """A connective, with those that its result goes through: `a & read & ok` is decided by a or by ok."""
     try:
         rest = list(_selects(uses, jaxpr, here.eqn.outvars[0], here.places, depth - 1))
-    except _NotMasked:
+    except NotMasked:
         rest = []
     if not rest:
         yield here
@@ -108,13 +114,13 @@ def _further(uses: Uses, jaxpr: Any, here: _Found, depth: int) -> Iterable[_Foun
 def _in_call(uses: Uses, eqn: Any, position: int, places: tuple[int, ...], depth: int) -> Iterable[_Found]:
     inner, _ = open_jaxpr(eqn.params[CALLS[eqn.primitive]])
     if len(inner.invars) != len(eqn.invars):
-        raise _NotMasked
+        raise NotMasked
     for found in _selects(uses, inner, inner.invars[position], places, depth - 1):
         # Conditions made inside the call are not looked at: those on its operands must do.
         ways = [_unspread(uses, inner, one._replace(before=()), None) for one in (*found.before, found)]
         ways = [w for w in ways if type(w.condition) is not Literal and w.condition in inner.invars]
         if not ways:
-            raise _NotMasked
+            raise NotMasked
         outer = [w._replace(eqn=eqn, condition=eqn.invars[inner.invars.index(w.condition)]) for w in ways]
         yield outer[-1]._replace(before=tuple(outer[:-1]))
 
@@ -123,29 +129,24 @@ def _identity(atom: Any) -> tuple[int, ...]:
     return tuple(range(len(atom.aval.shape)))
 
 
-def _moved(eqn: Any, position: int, places: tuple[int, ...]) -> tuple[int, ...]:
-    """Where the index tuples' dimensions go in an equation that keeps each element with its index tuple."""
-    primitive, source, target = eqn.primitive, eqn.invars[position].aval.shape, eqn.outvars[0].aval.shape
-    if primitive is _BROADCAST and position == 0:
-        dims = eqn.params["broadcast_dimensions"]
-        return tuple(dims[p] for p in places)
-    if primitive is _SQUEEZE or primitive is _RESHAPE:
-        if [n for n in source if n != 1] != [n for n in target if n != 1] or any(source[p] == 1 for p in places):
-            raise _NotMasked
-        wide = [d for d, n in enumerate(target) if n != 1]
-        rank = {d: k for k, d in enumerate(d for d, n in enumerate(source) if n != 1)}
-        return tuple(wide[rank[p]] for p in places)
-    if primitive in RULES and RULES[primitive].pointwise and source == target:
-        return places
-    raise _NotMasked
-
-
 def _unspread(uses: Uses, jaxpr: Any, found: _Found, shape: tuple[Any, ...] | None) -> _Found:
     """The condition before it was spread over the windows, back to the index tuples' own shape."""
     while type(found.condition) is not Literal:
         if found.condition.aval.shape == shape and found.spread == found.places:
             break
         maker = uses.maker(jaxpr, found.condition)
+        if maker is not None and is_reshape(maker) and type(maker.invars[0]) is not Literal:
+            # Given another shape along with the value: in its old one it is the index tuples' own.
+            wide = tuple(p for p, n in zip(found.spread, found.condition.aval.shape, strict=True) if n != 1)
+            if shape is None or maker.invars[0].aval.shape != shape or wide != found.places:
+                break
+            own = tuple(range(len(shape)))
+            return found._replace(condition=maker.invars[0], spread=own, places=own)
+        if maker is not None and maker.primitive is _TRANSPOSE and type(maker.invars[0]) is not Literal:
+            order = tuple(maker.params["permutation"])
+            spread = tuple(found.spread[order.index(d)] for d in range(len(order)))
+            found = found._replace(condition=maker.invars[0], spread=spread)
+            continue
         if maker is None or maker.primitive is not _BROADCAST:
             break
         dims = maker.params["broadcast_dimensions"]
@@ -154,38 +155,109 @@ def _unspread(uses: Uses, jaxpr: Any, found: _Found, shape: tuple[Any, ...] | No
     return found
 
 
-def masked_sites(analysis: Analysis, closed: Any, facts: Sequence[Fact], sites: Sequence[Site]) -> set[int]:
-    """Which of these reads are masked wherever they leave their array."""
-    uses, wanted = Uses(), dict[int, int]()
+#: What is told of an access that is masked.
+DISCARDED = "may leave the array, but then every use of what was {} is a select that picks the other side"
+NOTHING = "may leave the array, but what is added there then is zero"
+
+
+def masked_sites(analysis: Analysis, closed: Any, facts: Sequence[Fact], sites: Sequence[Site]) -> dict[int, str]:
+    """Which of these accesses are masked wherever they leave their array, and how."""
+    uses, wanted, told = Uses(), dict[int, int](), dict[int, str]()
     masks: Masks = {}
     for site in sites:
-        if site.effect != "read" or not site.columns or site.home is None:
+        lanes = _lanes(site)
+        if lanes is None or not site.columns or site.home is None:
             continue
-        shape: tuple[Any, ...] = ()
-        places: tuple[int, ...] = ()
-        if site.columns[0].column is not None:
-            shape = tuple(site.eqn.invars[1].aval.shape[:-1])
-            offsets = site.eqn.params["dimension_numbers"].offset_dims
-            places = tuple(d for d in range(len(site.eqn.outvars[0].aval.shape)) if d not in offsets)
+        shape, places = lanes
+        how = DISCARDED.format("read" if site.effect == "read" else "written")
         try:
             found = list(_selects(uses, site.home, site.eqn.outvars[0], places, 12))
-        except _NotMasked:
-            continue
+        except NotMasked:
+            found, how = harmless(uses, site), NOTHING
+            shape = tuple(site.eqn.invars[1].aval.shape[:-1]) if found else shape
         uses_of = [[_unspread(uses, site.home, w, shape) for w in (*one.before, one)] for one in found]
         uses_of = [[w for w in ways if _is_aligned(w, shape)] for ways in uses_of]
         if uses_of and all(uses_of):
+            told[id(site.eqn)] = how
             wanted[id(site.eqn)] = sum(map(len, uses_of))
             for use, ways in enumerate(uses_of):
                 for way in ways:
                     each = bool(way.condition.aval.shape)
                     masks.setdefault(id(way.eqn), []).append((id(site.eqn), way.condition, (use, way.case, each)))
     if not wanted:
-        return set()
+        return {}
     good: dict[int, bool] = {}
     for context in masked_runs(closed, analysis.inventory, facts, masks):
         for key, holds in _judged(context, wanted):
             good[key] = good.get(key, True) and holds
-    return {key for key, holds in good.items() if holds}
+    return {key: told[key] for key, holds in good.items() if holds}
+
+
+def _lanes(site: Site) -> tuple[tuple[Any, ...], tuple[int, ...]] | None:
+    """The shape of an access's index tuples, and where its dimensions are in the result; None where they are not."""
+    numbers = site.eqn.params.get("dimension_numbers")
+    if numbers is None:
+        # One window: everything there is.
+        return (), ()
+    shape = tuple(site.eqn.invars[1].aval.shape[:-1])
+    if site.effect == "read":
+        if site.columns and site.columns[0].column is None:
+            return (), ()
+        return shape, tuple(d for d in range(len(site.eqn.outvars[0].aval.shape)) if d not in numbers.offset_dims)
+    lanes = dict(zip(numbers.scatter_indices_batching_dims, numbers.operand_batching_dims, strict=True))
+    if not lanes:
+        # Any of the windows may be anywhere: only what decides about all of them will do.
+        return (), ()
+    return (shape, tuple(lanes[d] for d in range(len(shape)))) if len(lanes) == len(shape) else None
+
+
+def harmless(uses: Uses, site: Site) -> list[_Found]:
+    """The condition under which what is added to an array is anything but zero, if that is plain to see."""
+    eqn = site.eqn
+    if eqn.primitive is not _SCATTER_ADD or type(eqn.invars[2]) is Literal:
+        return []
+    windows = eqn.params["dimension_numbers"].update_window_dims
+    updates, jaxpr = eqn.invars[2], site.home
+    places = tuple(d for d in range(len(updates.aval.shape)) if d not in windows)
+    made = uses.maker(jaxpr, updates)
+    if made is None:
+        return []
+    if made.primitive is _MUL:
+        flags = [_flag(uses, jaxpr, a) for a in made.invars]
+        return [_Found(made, flag[0], 1, places, flag[1]) for flag in flags if flag is not None][:1]
+    if made.primitive is _SELECT:
+        return [one for case in _not_zero(uses, jaxpr, made, {}) if (one := _case(made, made.invars[0], case, places))]
+    if made.primitive in CALLS and CALLS[made.primitive] in ("jaxpr", "call_jaxpr"):
+        inner, _ = open_jaxpr(made.params[CALLS[made.primitive]])
+        out = inner.outvars[made.outvars.index(updates)]
+        select = uses.maker(inner, out) if type(out) is not Literal else None
+        if select is None or select.primitive is not _SELECT or select.invars[0] not in inner.invars:
+            return []
+        given = dict(zip(inner.invars, made.invars, strict=True))
+        cases = _not_zero(uses, inner, select, given)
+        return [one for case in cases if (one := _case(made, given[select.invars[0]], case, places))]
+    return []
+
+
+def _case(eqn: Any, condition: Any, case: int, places: tuple[int, ...]) -> _Found | None:
+    return None if type(condition) is Literal else _Found(eqn, condition, case, places, _identity(condition))
+
+
+def _not_zero(uses: Uses, jaxpr: Any, select: Any, given: dict[Any, Any]) -> list[int]:
+    """The one case of a select between two that is not plainly zero."""
+    cases = [k for k, atom in enumerate(select.invars[1:]) if not _is_zero(uses, jaxpr, atom, given)]
+    return cases if len(select.invars) == 3 and len(cases) == 1 else []
+
+
+def _is_zero(uses: Uses, jaxpr: Any, atom: Any, given: dict[Any, Any]) -> bool:
+    """Whether a value is made of the literal 0; `given` says what a call passes for the inputs of a jaxpr."""
+    while type(atom) is not Literal:
+        made = uses.maker(jaxpr, atom)
+        if made is None or made.primitive not in (_BROADCAST, _CONVERT):
+            outer = given.get(atom)
+            return bool(isinstance(outer, Literal) and outer.val == 0)
+        atom = made.invars[0]
+    return bool(atom.val == 0)
 
 
 def _is_aligned(found: _Found, shape: tuple[Any, ...]) -> bool:

@@ -7,7 +7,7 @@ bound in terms of inputs alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from redzone.domains.affine import Atom, Linear, Region
 
@@ -15,6 +15,10 @@ from redzone.domains.affine import Atom, Linear, Region
 DEEP = 4
 #: A bound beyond this comes from an integer type, not from the program.
 NEAR = 2**30
+
+
+#: Whether an atom that stands for a value of the program ends, upward or downward, where its integer type does.
+ByType = Callable[[Atom, bool], bool]
 
 
 def span_of(region: Region, atom: Atom) -> tuple[int, int]:
@@ -33,15 +37,15 @@ def exchanged(target: Linear, atom: Atom, region: Region) -> Iterator[Linear]:
             yield target * abs(d) + guard * abs(c)
 
 
-def is_limited(target: Linear, region: Region, deep: int = DEEP) -> bool:
+def is_limited(target: Linear, region: Region, by_type: ByType, deep: int = DEEP) -> bool:
     """Whether the constraints keep a sum below some number even if every input were of any size."""
-    free = next((a for a, k in target.terms.items() if _is_free(a, k > 0, abs(k), region)), None)
+    free = next((a for a, k in target.terms.items() if _is_free(a, k > 0, abs(k), region, by_type)), None)
     if free is None:
         return True
-    return deep > 0 and any(is_limited(less, region, deep - 1) for less in exchanged(target, free, region))
+    return deep > 0 and any(is_limited(less, region, by_type, deep - 1) for less in exchanged(target, free, region))
 
 
-def _is_free(atom: Atom, up: bool, factor: int, region: Region) -> bool:
+def _is_free(atom: Atom, up: bool, factor: int, region: Region, by_type: ByType) -> bool:
     """Whether nothing but its own type or the inputs ends an atom on one side."""
     lo, hi = span_of(region, atom)
     if atom.leaf >= 0:
@@ -51,7 +55,7 @@ def _is_free(atom: Atom, up: bool, factor: int, region: Region) -> bool:
     if atom.name in ("q", "t"):
         # A quotient goes as far as what is divided, an iteration as far as the loop.
         return atom.name == "q" or (up and atom.hi > NEAR)
-    return hi > NEAR if up else lo < -NEAR
+    return (hi > NEAR if up else lo < -NEAR) or by_type(atom, up)
 
 
 def in_inputs(target: Linear, region: Region, deep: int = DEEP) -> Linear | None:

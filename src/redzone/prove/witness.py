@@ -59,7 +59,7 @@ def find_witness(
 
     With `search`, values just outside the proposed conditions and the ends of the contract are tried.
     """
-    candidates = itertools.chain(points, _candidates(inputs, facts, needs, search))
+    candidates = itertools.chain(points, _candidates(inputs, facts, needs, search, site))
     found = witnesses(closed, [site], inputs, facts, candidates, purse)
     return found.get(id(site.eqn))
 
@@ -83,7 +83,7 @@ def breaking(
     sums = [c for one in relations for above in (True, False) if (c := _unrelated(inputs, facts, needs, one, above))]
     candidates = [
         chosen
-        for chosen in (*plain, *sums, *points, *_candidates(inputs, facts, needs, True))
+        for chosen in (*plain, *sums, *points, *_candidates(inputs, facts, needs, True, site))
         if all(_keeps(facts[leaf], value) for leaf, value in chosen.items())
     ]
     for compiles in (False, True):
@@ -229,7 +229,7 @@ def _identity(value: Any) -> Any:
 
 
 def _candidates(
-    inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], search: bool
+    inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], search: bool, site: Site
 ) -> Iterator[dict[int, Any]]:
     if not search:
         yield {}
@@ -239,7 +239,7 @@ def _candidates(
             others = {other: _satisfying(inputs[other], facts[other], n) for other, n in needs.items() if other != leaf}
             yield {**others, leaf: _element(inputs[leaf], facts[leaf], need, number)}
     yield from corners(inputs, facts)
-    yield from far_away(inputs, facts)
+    yield from far_away(inputs, facts, site)
 
 
 def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
@@ -260,10 +260,12 @@ def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int
         yield {i: plain_value(inputs[i], facts[i], 1) for i in floats}
 
 
-def far_away(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
-    """Inputs of any size that nobody would call plain: falling numbers, and one input far above or below the others."""
+def far_away(inputs: Sequence[Input], facts: Sequence[Fact], site: Site) -> Iterator[dict[int, Any]]:
+    """Inputs nobody promised anything of: the first number outside, falling ones, one far above or below the others."""
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
     free = [i for i, source in enumerate(inputs) if kinds[i] in "fiu" and is_free(source)]
+    if free and type(site.columns[0].limit) is int:
+        yield {i: plain_value(inputs[i], facts[i], site.columns[0].limit + 1) for i in free}
     falling = {i: _ramp(inputs[i])[..., ::-1] for i in free if _is_small(inputs[i])}
     if falling:
         yield falling

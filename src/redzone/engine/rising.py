@@ -1,0 +1,138 @@
+"""Arrays that are promised to be in order: `x[1:] >= x[:-1]`. Then the first element and the last bound them all.
+
+The order is a condition on neighbours. Followed from one end to the other it says of every element that it is at
+least the first and at most the last, whatever the size; of a short array each element is bounded by all before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from redzone.domains import Fact, dtype_info, meet, settle, summarised
+from redzone.domains.fact import is_small
+from redzone.engine.program import SIMPLE, Program, Step
+from redzone.engine.refine import ALL, Infeasible, Refiner
+from redzone.frontend.compat import primitives
+from redzone.rules.table import SAME
+
+_P = primitives()
+_SLICE, _SUB = _P["slice_p"], _P["sub_p"]
+_THROUGH = frozenset(_P[n] for n in ("and_p", "reduce_and_p", "convert_element_type_p", "copy_p") if n in _P)
+_ABOVE, _BELOW = frozenset((_P["ge_p"], _P["gt_p"])), frozenset((_P["le_p"], _P["lt_p"]))
+
+
+def use_order(program: Program, refiner: Refiner, condition: int) -> None:
+    """Narrow the arrays that a condition which holds puts in order."""
+    for slot, up in _ordered(program, refiner, condition):
+        first, last = _end(program, refiner, slot, 0), _end(program, refiner, slot, -1)
+        low, high = (first, last) if up else (last, first)
+        now: Fact | None = refiner.current(slot, ALL)
+        if now is None:
+            continue
+        if type(now.lo) is np.ndarray and now.lo.ndim == 1:
+            lo, hi = (now.lo, now.hi) if up else (now.lo[::-1], now.hi[::-1])
+            lo, hi = np.maximum.accumulate(lo), np.minimum.accumulate(hi[::-1])[::-1]
+            fact = settle(lo, hi) if up else settle(lo[::-1], hi[::-1])
+            if (lo <= hi).all() and is_small(fact):
+                refiner.narrow(slot, fact, ALL)
+        whole = summarised(now)
+        lo, hi = (low.lo if low is not None else whole.lo), (high.hi if high is not None else whole.hi)
+        if type(lo) is int and type(hi) is int:
+            if lo > hi:
+                raise Infeasible
+            refiner.narrow(slot, Fact(lo, hi, 0 if lo == hi else 1), ALL)
+
+
+def _ordered(program: Program, refiner: Refiner, condition: int) -> Iterator[tuple[int, bool]]:
+    """The slots of arrays that a condition puts in order, and whether they rise."""
+    waiting = [condition]
+    for slot in waiting:
+        step = program.defs.get(slot)
+        if step is None or step.kind != SIMPLE or len(waiting) > 16:
+            continue
+        primitive = step.eqn.primitive
+        if step.rule is SAME or primitive in _THROUGH:
+            if dtype_info(step.eqn.outvars[0].aval.dtype).kind == "b":
+                waiting += step.ins
+        elif primitive in _ABOVE or primitive in _BELOW:
+            later, earlier = step.ins if primitive in _ABOVE else step.ins[::-1]
+            found = _neighbours(program, later, earlier) or _differences(program, refiner, later, earlier)
+            if found is not None:
+                yield found
+
+
+def _neighbours(program: Program, a: int, b: int) -> tuple[int, bool] | None:
+    """For two slices of one array, each element beside its neighbour: the array, and whether a is the later."""
+    one, other = _cut(program, a), _cut(program, b)
+    if one is None or other is None or one[0] != other[0]:
+        return None
+    slot, start, stop, size = one
+    _, begin, end, _ = other
+    if (start, stop, begin, end) == (1, size, 0, size - 1):
+        return slot, True
+    return (slot, False) if (begin, end, start, stop) == (1, size, 0, size - 1) else None
+
+
+def _differences(program: Program, refiner: Refiner, a: int, b: int) -> tuple[int, bool] | None:
+    """For `x[1:] - x[:-1] >= 0` or its contrary, where the difference does not wrap."""
+    for difference, zero, sign in ((a, b, True), (b, a, False)):
+        step, bound = program.defs.get(difference), summarised(refiner.current(zero, ALL))
+        if step is None or step.kind != SIMPLE or step.eqn.primitive is not _SUB:
+            continue
+        enough = bound.lo >= 0 if sign else bound.hi <= 0
+        x, y = (summarised(refiner.current(s, ALL)) for s in step.ins)
+        info = dtype_info(step.eqn.outvars[0].aval.dtype)
+        exact = info.kind == "i" and all(type(n) is int for n in (x.lo, x.hi, y.lo, y.hi))
+        if enough and exact and x.lo - y.hi >= info.min and x.hi - y.lo <= info.max:
+            found = _neighbours(program, *step.ins)
+            return None if found is None else (found[0], found[1] is sign)
+    return None
+
+
+def _cut(program: Program, slot: int) -> tuple[int, int, int, int] | None:
+    """For a slice of a row of integers: the row's slot, where the slice starts and ends, and the row's size."""
+    step = program.defs.get(slot)
+    while step is not None and step.rule is SAME:
+        step = program.defs.get(step.ins[0])
+    if step is None or step.kind != SIMPLE or step.eqn.primitive is not _SLICE:
+        return None
+    p, aval = step.eqn.params, step.eqn.invars[0].aval
+    if len(aval.shape) != 1 or (p["strides"] or (1,)) != (1,) or dtype_info(aval.dtype).kind not in "iu":
+        return None
+    size, start, stop = aval.shape[0], p["start_indices"][0], p["limit_indices"][0]
+    if any(type(n) is not int for n in (size, start, stop)) or size < 2:
+        return None
+    return step.ins[0], start, stop, size
+
+
+def _end(program: Program, refiner: Refiner, slot: int, which: int) -> Fact | None:
+    """What is known of the first element of a row, or of its last."""
+    best: Fact | None = None
+    for step in program.supporting():
+        cut = _cut(program, step.outs[0]) if _reads(step, slot) else None
+        if cut is None:
+            continue
+        at = 0 if which == 0 else cut[3] - 1
+        if (cut[1], cut[2]) != (at, at + 1):
+            continue
+        for place in (step.outs[0], *_same_as(program, step.outs[0])):
+            fact: Any = summarised(refiner.current(place, ALL))
+            if type(fact.lo) is int and type(fact.hi) is int:
+                best = fact if best is None else meet(best, fact) or best
+    return best
+
+
+def _reads(step: Step, slot: int) -> bool:
+    return step.kind == SIMPLE and step.eqn.primitive is _SLICE and step.ins[0] == slot
+
+
+def _same_as(program: Program, slot: int) -> list[int]:
+    """The slots of what is this one element in another shape."""
+    return [
+        step.outs[0]
+        for step in program.supporting()
+        if step.kind == SIMPLE and step.ins[:1] == (slot,) and step.eqn.primitive.name in ("squeeze", "reshape")
+    ]

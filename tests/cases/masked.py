@@ -1,0 +1,194 @@
+"""What is read or written outside and then thrown away: by selects, by factors of zero, along rows, in lanes."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tests.cases import case, f32, flag, i32
+
+
+def _inside(i, n):
+    return (i >= 0) & (i < n)
+
+
+@case(f32(10), i32(6))
+def times_a_condition(x, i):
+    return _inside(i, 10) * x.at[i].get(mode="promise_in_bounds")  #: masked
+
+
+@case(i32(10), i32(6))
+def times_a_condition_and_summed(x, i):
+    return (_inside(i, 10).astype(np.int32) * x.at[i].get(mode="promise_in_bounds")).sum()  #: masked
+
+
+@case(f32(10), i32(6))
+def times_a_condition_that_lets_one_through(x, i):
+    return _inside(i, 11).astype(np.float32) * x.at[i].get(mode="promise_in_bounds")  #: requires
+
+
+@case(f32(10), i32(6), f32(6))
+def times_what_is_no_condition(x, i, weight):
+    return weight * x.at[i].get(mode="promise_in_bounds")  #: requires
+
+
+@case(f32(10, 3), i32(6))
+def rows_times_a_condition(x, i):
+    return _inside(i, 10)[:, None] * x.at[i].get(mode="promise_in_bounds")  #: masked
+
+
+@case(f32(10), i32(6))
+def reshaped_with_its_condition(x, i):
+    values = x.at[i].get(mode="promise_in_bounds").reshape(2, 3)  #: masked
+    return jnp.where(_inside(i, 10).reshape(2, 3), values, 0.0)
+
+
+@case(f32(10), i32(6))
+def reshaped_beside_another_condition(x, i):
+    values = x.at[i].get(mode="promise_in_bounds").reshape(2, 3)  #: requires
+    return jnp.where(_inside(i, 10).reshape(3, 2).T, values, 0.0)
+
+
+@case(f32(10), i32(2, 3))
+def transposed_with_its_condition(x, i):
+    values = x.at[i].get(mode="promise_in_bounds").T  #: masked
+    return jnp.where(_inside(i, 10).T, values, 0.0)
+
+
+@case(f32(10), i32(3, 3))
+def transposed_without_its_condition(x, i):
+    values = x.at[i].get(mode="promise_in_bounds").T  #: requires
+    return jnp.where(_inside(i, 10), values, 0.0)
+
+
+@case(f32(10, 3), i32(6), f32(3, 4))
+def rows_multiplied_by_a_matrix(x, i, w):
+    messages = x.at[i].get(mode="promise_in_bounds") @ w  #: masked
+    return jnp.where(_inside(i, 10)[:, None], jnp.tanh(messages), 0.0)
+
+
+@case(f32(10, 6), i32(6), f32(4, 6))
+def rows_mixed_by_a_matrix(x, i, w):
+    messages = w @ x.at[i].get(mode="promise_in_bounds")  #: requires
+    return jnp.where(_inside(i, 10)[:4, None], messages, 0.0)
+
+
+@case(f32(10, 3), i32(6))
+def lengths_of_rows(x, i):
+    rows = x.at[i].get(mode="promise_in_bounds")  #: masked
+    return jnp.where(_inside(i, 10), (rows**2).sum(-1), 0.0)
+
+
+@case(f32(10, 3), i32(3))
+def sums_over_rows(x, i):
+    rows = x.at[i].get(mode="promise_in_bounds")  #: requires
+    return jnp.where(_inside(i, 10), rows.sum(0), 0.0)
+
+
+@case(f32(10), i32())
+def a_write_that_is_taken_back(x, i):
+    return jnp.where(_inside(i, 10), x.at[i].set(1.0, mode="promise_in_bounds"), x)  #: masked
+
+
+@case(f32(10), i32(), flag())
+def a_write_that_is_taken_back_by_something_else(x, i, ok):
+    return jnp.where(ok, x.at[i].set(1.0, mode="promise_in_bounds"), x)  #: requires
+
+
+@case(f32(10), i32(6))
+def writes_in_lanes_of_a_branch(x, i):
+    def one(k):
+        return lax.cond(_inside(k, 10), lambda: x.at[k].add(1.0, mode="promise_in_bounds"), lambda: x)  #: masked
+
+    return jax.vmap(one)(i)
+
+
+@case(f32(10), i32(6))
+def writes_in_lanes_of_a_wider_branch(x, i):
+    def one(k):
+        return lax.cond(_inside(k, 12), lambda: x.at[k].add(1.0, mode="promise_in_bounds"), lambda: x)  #: unsafe
+
+    return jax.vmap(one)(i)
+
+
+@case(f32(10), i32(6))
+def several_writes_taken_back_together(x, i):
+    written = x.at[i].set(1.0, mode="promise_in_bounds")  #: masked
+    return jnp.where(_inside(i, 10).all(), written, x)
+
+
+@case(f32(10), i32(6))
+def several_writes_taken_back_one_by_one(x, i):
+    written = x.at[i].set(1.0, mode="promise_in_bounds")  #: requires
+    return jnp.where(_inside(i, 10)[0], written, x)
+
+
+@case(f32(10), i32(6))
+def the_gradient_of_what_is_masked(x, i):
+    def total(x):
+        return jnp.where(_inside(i, 10), x.at[i].get(mode="promise_in_bounds"), 0.0).sum()  #: masked
+
+    return jax.grad(total)(x)
+
+
+@case(f32(10), i32(6), f32(6))
+def nothing_is_added_outside(x, i, y):
+    return x.at[i].add(jnp.where(_inside(i, 10), y, 0.0), mode="promise_in_bounds")  #: masked
+
+
+@case(f32(10), i32(6), f32(6))
+def one_is_added_outside(x, i, y):
+    return x.at[i].add(jnp.where(_inside(i, 10), y, 1.0), mode="promise_in_bounds")  #: requires
+
+
+@case(f32(10), i32(6), f32(6))
+def zero_is_put_outside(x, i, y):
+    return x.at[i].set(jnp.where(_inside(i, 10), y, 0.0), mode="promise_in_bounds")  #: requires
+
+
+# A condition on a whole row: both coordinates are inside, or neither is looked at.
+
+
+@case(f32(8, 9), i32(5, 2))
+def both_coordinates_inside(image, at):
+    ok = ((at >= 0) & (at < jnp.array([8, 9]))).all(-1)
+    return jnp.where(ok, image.at[at[:, 0], at[:, 1]].get(mode="promise_in_bounds"), 0.0)  #: masked
+
+
+@case(f32(8, 9), i32(5, 2))
+def both_coordinates_inside_the_other_way(image, at):
+    ok = ((at >= 0) & (at < jnp.array([9, 8]))).all(-1)
+    return jnp.where(ok, image.at[at[:, 0], at[:, 1]].get(mode="promise_in_bounds"), 0.0)  #: requires
+
+
+@case(f32(8, 8), i32(5), i32(5))
+def coordinates_put_side_by_side(image, r, c):
+    at = jnp.stack([r, c], -1)
+    ok = ((at >= 0) & (at < 8)).all(-1)
+    return image[jnp.where(ok, r, 0), jnp.where(ok, c, 0)]  #: safe
+
+
+@case(f32(8, 8), i32(5, 2))
+def not_one_coordinate_outside(image, at):
+    bad = ((at < 0) | (at >= 8)).any(-1)
+    return jnp.where(bad, 0.0, image.at[at[:, 0], at[:, 1]].get(mode="promise_in_bounds"))  #: masked
+
+
+@case(f32(8, 8), i32(5, 2))
+def one_coordinate_inside(image, at):
+    ok = ((at >= 0) & (at < 8)).any(-1)
+    return jnp.where(ok, image.at[at[:, 0], at[:, 1]].get(mode="promise_in_bounds"), 0.0)  #: requires
+
+
+@case(f32(8, 8), i32(5, 2))
+def columns_instead_of_rows(image, at):
+    ok = ((at >= 0) & (at < 8)).all(0)
+    return jnp.where(ok[0], image.at[at[:, 0], at[:, 1]].get(mode="promise_in_bounds"), 0.0)  #: requires
+
+
+@case(f32(8, 8), i32(5, 2))
+def the_row_before(image, at):
+    ok = jnp.roll(((at >= 0) & (at < 8)).all(-1), 1)
+    return jnp.where(ok, image.at[at[:, 0], at[:, 1]].get(mode="promise_in_bounds"), 0.0)  #: requires

@@ -1,0 +1,256 @@
+"""Experts, replay buffers, games and state machines: what a learner indexes with, right and almost right."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+import redzone
+from tests.cases import case, f32, flag, i32, u32
+
+# Routing tokens to experts of a fixed capacity.
+
+
+@case(f32(20, 4), f32(20, 8))
+def places_in_experts(logits, x):
+    expert = jnp.argmax(logits, -1)
+    hot = jax.nn.one_hot(expert, 4, dtype=np.int32)
+    place = (jnp.cumsum(hot, axis=0) * hot).sum(-1) - 1
+    keep = place < 6
+    slots = jnp.zeros((4, 6, 8)).at[expert, jnp.where(keep, place, 6)].set(x, mode="drop")  #: declared
+    return slots.at[expert, place].get(mode="fill", fill_value=0)  #: declared
+
+
+@case(f32(20, 4), f32(20, 8))
+def places_in_experts_without_a_limit(logits, x):
+    expert = jnp.argmax(logits, -1)
+    hot = jax.nn.one_hot(expert, 4, dtype=np.int32)
+    place = (jnp.cumsum(hot, axis=0) * hot).sum(-1) - 1
+    return jnp.zeros((4, 6, 8)).at[expert, place].set(x)  #: unsafe
+
+
+@case(f32(20, 4), f32(20, 8))
+def places_in_experts_that_hold_all(logits, x):
+    expert = jnp.argmax(logits, -1)
+    hot = jax.nn.one_hot(expert, 4, dtype=np.int32)
+    place = jnp.take_along_axis(jnp.cumsum(hot, axis=0), expert[:, None], axis=1)[:, 0] - 1  #: safe
+    return jnp.zeros((4, 20, 8)).at[expert, place].set(x)  #: safe
+
+
+@case(f32(20, 4), f32(4, 8, 8), f32(20, 8))
+def weights_of_the_two_best(logits, weights, x):
+    gate, expert = lax.top_k(logits, 2)
+    return jnp.einsum("tk,tkij,tj->ti", gate, weights[expert], x)  #: safe
+
+
+@case(f32(20, 5), f32(4, 8))
+def weights_with_a_shared_expert_too_many(logits, weights):
+    return weights[jnp.argmax(logits, -1)]  #: unsafe
+
+
+@case(f32(20, 4), f32(20, 8))
+def tokens_sorted_by_expert(logits, x):
+    expert = jnp.argmax(logits, -1)
+    order = jnp.argsort(expert)
+    sizes = jnp.bincount(expert, length=4)  #: safe
+    ends = jnp.cumsum(sizes)
+    return x[order], x[ends - 1]  #: safe
+
+
+@case(f32(20, 4), f32(20, 8))
+def tokens_sorted_by_expert_past_the_last_end(logits, x):
+    expert = jnp.argmax(logits, -1)
+    sizes = jnp.bincount(expert, length=4)  #: safe
+    return x[jnp.cumsum(sizes)]  #: unsafe
+
+
+# Replay buffers: a cursor that wraps, a size that stops growing, samples below the size.
+
+
+@case(f32(32), i32(min=0, max=31), f32(5))
+def a_batch_over_the_end(buffer, cursor, batch):
+    return lax.dynamic_update_slice(buffer, batch, (cursor,))  #: unsafe
+
+
+@case(f32(32), i32(min=0, max=31), f32(5))
+def a_batch_around_the_end(buffer, cursor, batch):
+    return buffer.at[(cursor + jnp.arange(5)) % 32].set(batch)  #: safe
+
+
+@case(f32(32), i32(min=0), u32(2))
+def samples_of_what_is_there(buffer, added, key):
+    size = jnp.clip(added, 1, 32)
+    at = jax.random.randint(jax.random.wrap_key_data(key), (8,), 0, size)
+    return buffer[at]  #: safe
+
+
+@case(f32(32), i32(min=0, max=32), u32(2))
+def sequences_of_what_is_there(buffer, size, key):
+    at = jax.random.randint(jax.random.wrap_key_data(key), (8,), 0, jnp.maximum(size, 1))
+    # No draw that is large enough is found.
+    return buffer[at[:, None] + jnp.arange(4)]  #: unknown
+
+
+@case(f32(32), u32(2))
+def sequences_that_end_inside(buffer, key):
+    at = jax.random.randint(jax.random.wrap_key_data(key), (8,), 0, 32 - 4 + 1)
+    return buffer[at[:, None] + jnp.arange(4)]  #: safe
+
+
+@case(f32(32, 3), f32(10, 3), flag(10))
+def a_buffer_filled_in_a_scan(buffer, items, keep):
+    def add(carry, item):
+        held, cursor, size = carry
+        value, wanted = item
+        held = jnp.where(wanted, held.at[cursor].set(value), held)  #: safe
+        cursor = jnp.where(wanted, (cursor + 1) % 32, cursor)
+        return (held, cursor, jnp.minimum(size + wanted, 32)), held[(cursor - 1) % 32]  #: safe
+
+    return lax.scan(add, (buffer, 0, 0), (items, keep))
+
+
+@case(f32(32, 3), i32(8, min=0, max=31))
+def a_transition_and_the_next(buffer, at):
+    return buffer[at], buffer[at + 1]  #: safe unsafe
+
+
+@case(f32(32, 3), i32(8, min=0, max=31))
+def a_transition_and_the_next_around(buffer, at):
+    return buffer[at], buffer[(at + 1) % 32]  #: safe
+
+
+@case(f32(4, 32), i32(6, min=0, max=127))
+def rows_and_times_of_flat_samples(buffer, flat):
+    return buffer[flat // 32, flat % 32], buffer.reshape(-1)[flat]  #: safe
+
+
+@case(f32(4, 32), i32(6, min=0, max=127))
+def rows_and_times_the_other_way(buffer, flat):
+    return buffer[flat % 32, flat // 32]  #: unsafe
+
+
+# Boards and tables of moves.
+
+
+@case(i32(6, 7, min=0, max=2), i32(min=0, max=6))
+def a_stone_falls(board, column):
+    row = (board[:, column] == 0).sum() - 1  #: safe
+    return board.at[row, column].set(1)  #: safe
+
+
+@case(i32(6, 7, min=0, max=2), i32(min=0, max=7))
+def a_stone_beside_the_board(board, column):
+    row = (board[:, column] == 0).sum() - 1  #: unsafe
+    return board.at[row, column].set(1)  #: unsafe
+
+
+@case(i32(9, min=0, max=2), i32(8, 3, min=0, max=8))
+def lines_of_three(board, lines):
+    return (board[lines] == 1).all(-1).any()  #: safe
+
+
+@case(i32(5, 5), i32(2, min=0, max=4), i32())
+def a_step_on_a_grid(walls, at, action):
+    moves = jnp.array([[0, 1], [1, 0], [0, -1], [-1, 0]])
+    new = jnp.clip(at + moves[action % 4], 0, 4)  #: safe
+    return jnp.where(walls[new[0], new[1]] > 0, at, new)  #: safe
+
+
+@case(i32(5, 5), i32(2, min=0, max=4), i32(), requires=("-4 ≤ action ≤ 3",))
+def a_step_by_an_unknown_action(walls, at, action):
+    moves = jnp.array([[0, 1], [1, 0], [0, -1], [-1, 0]])
+    new = jnp.clip(at + moves[action], 0, 4)  #: requires
+    return jnp.where(walls[new[0], new[1]] > 0, at, new)  #: safe
+
+
+@case(i32(5, 5), i32(2, min=0, max=4), i32(min=0, max=3))
+def a_look_ahead_at_the_border(walls, at, direction):
+    moves = jnp.array([[0, 1], [1, 0], [0, -1], [-1, 0]])
+    front = at + moves[direction]  #: safe
+    return walls[front[0], front[1]]  #: unsafe
+
+
+@case(i32(9, 9), i32(2, min=0, max=8))
+def a_view_of_a_padded_map(grid, at):
+    padded = jnp.pad(grid, 2, constant_values=-1)
+    return lax.dynamic_slice(padded, (at[0], at[1]), (5, 5))  #: safe
+
+
+@case(i32(9, 9), i32(2, min=0, max=8))
+def a_view_padded_on_one_side(grid, at):
+    padded = jnp.pad(grid, ((0, 4), (0, 3)), constant_values=-1)
+    return lax.dynamic_slice(padded, (at[0], at[1]), (5, 5))  #: unsafe
+
+
+# Machines: a state, a symbol, a table.
+
+
+@case(i32(5, 3, min=0, max=4), i32(40, min=0, max=2))
+def a_machine(table, word):
+    return lax.scan(lambda s, c: (table[s, c], s), 0, word)  #: safe
+
+
+@case(i32(5, 3), i32(40, min=0, max=2), requires=("-5 ≤ table ≤ 4",))
+def a_machine_with_an_unknown_table(table, word):
+    return lax.scan(lambda s, c: (table[s, c], s), 0, word)  #: requires
+
+
+@case(i32(5, 3, min=0, max=5), i32(40, min=0, max=2))
+def a_machine_with_a_state_too_many(table, word):
+    return lax.scan(lambda s, c: (table[s, c], s), 0, word)  #: unsafe
+
+
+@case(i32(12, min=0, max=11), i32(min=0, max=11))
+def a_list_by_its_links(following, start):
+    body = lambda c: (following[c[0]], c[1] + 1)  # noqa: E731  #: safe
+    return lax.while_loop(lambda c: (c[0] != 0) & (c[1] < 99), body, (start, 0))
+
+
+@case(i32(12, min=-1, max=11), i32(min=0, max=11))
+def a_list_that_ends_at_minus_one(following, start):
+    def body(c):
+        return following.at[c].get(mode="promise_in_bounds", wrap_negative_indices=False)  #: safe
+
+    return lax.while_loop(lambda c: c >= 0, body, start)
+
+
+# Schedules and curricula.
+
+
+@case(f32(10), i32(min=0))
+def a_schedule(values, step):
+    return values[jnp.minimum(step // 1000, 9)]  #: safe
+
+
+@case(f32(10), i32(min=0), requires=("step ≤ 9999",))
+def a_schedule_that_ends(values, step):
+    return values[step // 1000]  #: requires
+
+
+@case(f32(10), i32(min=0, max=10000))
+def a_schedule_that_ends_too_early(values, step):
+    return values[step // 1000]  #: unsafe
+
+
+@case(f32(3), i32(4), i32())
+def a_piecewise_schedule(values, bounds, step):
+    redzone.assume(bounds[1:] >= bounds[:-1])
+    return values[(step > bounds[:2]).sum()], values[(step > bounds).sum()]  #: safe unsafe
+
+
+# Switches by an index that is clamped by JAX itself.
+
+
+@case(f32(3), i32())
+def one_of_three_heads(x, which):
+    return lax.switch(which, [lambda: x[0], lambda: x[1] * 2, lambda: x[which]])  #: requires
+
+
+@case(f32(8), i32(min=0, max=7), i32(min=0, max=7))
+def only_a_branch_that_never_runs(x, i, j):
+    def never():
+        return lax.dynamic_slice(x, (i + 100,), (1,))[0]  #: safe
+
+    return lax.cond(i > 7, never, lambda: lax.cond((i < j) & (j < i), never, lambda: x[i]))  #: safe
