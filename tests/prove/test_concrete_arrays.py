@@ -23,7 +23,11 @@ def _floats(*shape):
     return (_RNG.integers(-6, 7, shape) / 2).astype(np.float32)
 
 
+_SPECIAL = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-40, -1e-40, 2.5, -2.5], np.float32)
+
 _ADDED = {
+    "lt_to": (lambda x, y: lax.lt_to_p.bind(x, y), tuple(map(np.ascontiguousarray, np.meshgrid(_SPECIAL, _SPECIAL)))),
+    "le_to": (lambda x, y: lax.le_to_p.bind(x, y), tuple(map(np.ascontiguousarray, np.meshgrid(_SPECIAL, _SPECIAL)))),
     "reduce_sum": (lambda x: lax.reduce_sum_p.bind(x, axes=(0,), out_sharding=None), (_ints(4, 5),)),
     "reduce_prod": (lambda x: jnp.prod(x, axis=1), (_ints(4, 5),)),
     "reduce_or": (lambda x: jnp.any(x > 0, axis=0), (_ints(4, 5),)),

@@ -15,7 +15,21 @@ Table = dict[str, Callable[..., Any]]
 ARRAYS: Table = {}
 #: Those that move floats about, or order them, without computing with them.
 ORDERING = frozenset(
-    {"pad", "rev", "dynamic_update_slice", "scatter", "sort", "top_k", "reduce_max", "reduce_min", "round", "abs"}
+    {
+        "pad",
+        "rev",
+        "dynamic_update_slice",
+        "scatter",
+        "sort",
+        "top_k",
+        "reduce_max",
+        "reduce_min",
+        "round",
+        "abs",
+        "eq_to",
+        "le_to",
+        "lt_to",
+    }
 )
 #: The most index tuples of a write looked at one by one.
 _TUPLES = 4096
@@ -88,6 +102,18 @@ def _round(eqn: Any, x: Any) -> Any:
 
 def _refuse() -> Any:
     raise NotImplementedError("numbers that rounding half away from zero is not exact for here")
+
+
+def _in_total_order(x: Any) -> Any:
+    """Whole numbers in the total order of floats: negative NaN, -inf, …, -0, +0, …, inf, NaN."""
+    if x.dtype.kind != "f":
+        return x
+    bits = x.view(np.dtype(f"i{x.dtype.itemsize}"))
+    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+
+
+for _name, _compare in {"eq_to": np.equal, "le_to": np.less_equal, "lt_to": np.less}.items():
+    ARRAYS[_name] = lambda eqn, a, b, compare=_compare: compare(_in_total_order(a), _in_total_order(b))
 
 
 @_named("stack")

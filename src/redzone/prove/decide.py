@@ -52,6 +52,10 @@ LATE = 8_000
 ALONE = 100_000
 #: What a replay may cost that runs the program's loops a little longer than an array is.
 LONGER = 4_000
+#: What trying inputs may cost in a short program that limits an index itself, too widely: mistakes are found there.
+GUESSES = 4_000
+#: How many equations make a program a short one.
+SHORT = 200
 #: How many iterations are looked at first.
 HINTS = 8
 #: How many equations make a program large, and how many open accesses are many.
@@ -77,6 +81,11 @@ class Deciding:
         promised = any(not (source.open_above and source.open_below) for source in traced.inputs)
         worth = min(1500, 200 + size // 2) if promised or size <= LARGE else 0
         self.corners = Purse(worth, compiles=False)
+        self.guesses = Purse(GUESSES if size <= SHORT else min(1500, 800 + size // 2), compiles=False)
+        """What trying other inputs may cost that need not show anything."""
+        self.guesses.sure = self.corners.sure = self.purse
+        self.tried: set[Any] = set()
+        """The inputs that were tried for all open accesses."""
         self.timings = {"exact": 0.0, "conditions": 0.0, "witness": 0.0}
         self.work = {"derive": Work(600 + size // 4, EACH), "prove": Work(1200 + size // 2, EACH)}
         self.visits = 0
@@ -175,7 +184,7 @@ class Deciding:
         """Accesses that leave their arrays for some of the plainest inputs the contract allows."""
         inputs = self.traced.inputs
         ends = corners(inputs, self.facts)
-        found = witnesses(self.traced.jaxpr, sites, inputs, self.facts, ends, self.corners)
+        found = witnesses(self.traced.jaxpr, sites, inputs, self.facts, ends, self.corners, self.tried)
         return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
 
     def is_telling(self, key: int, witness: Witness) -> bool:
@@ -478,27 +487,24 @@ class Deciding:
         family = "1" if site.effect == "read" else "2"
         wraps = id(site.eqn) in self.wraps
         outside = any(_is_outside(site, one.facts) for one in seen)
-        blamed = proposal.made or id(site.eqn) in self.limited or self.breaks_contract(proposal)
+        limited = id(site.eqn) in self.limited
+        blamed = proposal.made or self.breaks_contract(proposal)
         if id(site.eqn) in self.certain and not wraps and id(site.eqn) not in self.cornered:
             witness = self.late(site)
             if witness is not None:
                 self.unsafe(access, site, witness)
                 return
-        if (outside or blamed) and not wraps and id(site.eqn) not in self.cornered:
-            witness = self.searched(site, proposal, blamed or not outside)
+        if (outside or blamed or limited) and not wraps and id(site.eqn) not in self.cornered:
+            witness = self.searched(site, proposal, blamed or not outside, self.guesses if limited else None)
             if witness is not None:
                 self.unsafe(access, site, witness)
                 return
         if id(site.eqn) in self.cornered and not wraps:
             self.unsafe(access, site, self.cornered[id(site.eqn)])
             return
-        if id(site.eqn) in self.partly and not blamed and not wraps:
-            purse = Purse(min(LATE, self.alone.left), compiles=False)
-            given = purse.left
-            found = witnesses(
-                self.traced.jaxpr, [site], self.traced.inputs, self.facts, self.partly[id(site.eqn)], purse
-            )
-            self.alone.left -= given - purse.left
+        if id(site.eqn) in self.partly and not wraps:
+            inputs, points = self.traced.inputs, self.partly[id(site.eqn)]
+            found = witnesses(self.traced.jaxpr, [site], inputs, self.facts, points, self.guesses)
             if found:
                 self.unsafe(access, site, found[id(site.eqn)])
                 return
@@ -526,14 +532,15 @@ class Deciding:
         access.fix = CODES[access.rule].fix
         access._loss = lambda: loss_of(access, seen, proposal.lost, self.traced.inputs)
 
-    def searched(self, site: Site, proposal: Proposal, search: bool) -> Witness | None:
+    def searched(self, site: Site, proposal: Proposal, search: bool, guesses: Purse | None) -> Witness | None:
         """An input that makes an access leave its array; what numpy can evaluate is tried before JAX compiles."""
         inputs, needs = self.traced.inputs, proposal.needs
         cheap = Purse(min(2 * self.purse.left, self.alone.left), compiles=False)
-        for purse in (cheap, self.purse):
+        for purse in (cheap, self.purse) if guesses is None else (guesses,):
             points = self.points.get(id(site.eqn), [])
             before = purse.left
-            found = find_witness(self.traced.jaxpr, site, inputs, self.facts, needs, search, purse, points)
+            tried = None if guesses is None else {*self.tried}
+            found = find_witness(self.traced.jaxpr, site, inputs, self.facts, needs, search, purse, points, tried)
             if purse is cheap:
                 self.alone.left -= before - purse.left
             if found is not None:

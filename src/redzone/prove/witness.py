@@ -54,13 +54,14 @@ def find_witness(
     search: bool,
     purse: Purse,
     points: Sequence[dict[int, Any]] = (),
+    tried: set[Any] | None = None,
 ) -> Witness | None:
     """An input within the contract for which the access really leaves its array.
 
     With `search`, values just outside the proposed conditions and the ends of the contract are tried.
     """
     candidates = itertools.chain(points, _candidates(inputs, facts, needs, search, site))
-    found = witnesses(closed, [site], inputs, facts, candidates, purse)
+    found = witnesses(closed, [site], inputs, facts, candidates, purse, tried)
     return found.get(id(site.eqn))
 
 
@@ -196,13 +197,17 @@ def witnesses(
     facts: Sequence[Fact],
     candidates: Iterable[dict[int, Any]],
     purse: Purse,
+    tried: set[Any] | None = None,
 ) -> dict[int, Witness]:
-    """By identity of the access's equation: an input that really makes it leave its array."""
+    """By identity of the access's equation: an input that really makes it leave its array.
+
+    Inputs in `tried` are passed over, those looked at are added to it.
+    """
     result: dict[int, Witness] = {}
     if not _has_sizes(inputs):
         return result
     replay = Replay(closed, sites, purse)
-    tried: set[Any] = set()
+    tried = set() if tried is None else tried
     for chosen in itertools.islice(candidates, TRIES):
         if len(result) == len(sites) or purse.left <= 0:
             break
@@ -211,7 +216,11 @@ def witnesses(
         if seen in tried:
             continue
         tried.add(seen)
-        for key, (index, path) in replay.attempt(arguments).items():
+        found = replay.attempt(arguments)
+        if found and replay.rough and purse.sure is not None:
+            left = [site for site in sites if id(site.eqn) in found and id(site.eqn) not in result]
+            found = Replay(closed, left, purse.sure).attempt(arguments) if left else {}
+        for key, (index, path) in found.items():
             if key in result:
                 continue
             needed = replay.needed()
