@@ -32,6 +32,8 @@ def assume(x: Any, /, *, min: Any = None, max: Any = None, finite: bool = False,
             )
         return _conditional(x, condition)
     dtype = _dtype(x)
+    if dtype == np.bool_:
+        raise TypeError("redzone.assume: a condition has no range; promise assume(condition) and assume(x, min=) apart")
     low, high = _number(min), _number(max)
     least, most = (bound if is_plain(bound) else None for bound in (low, high))
     check_order("redzone.assume", least, most)

@@ -88,6 +88,13 @@ def is_plain(value: Any) -> bool:
     return is_number(value) or isinstance(value, bool | np.ndarray | np.generic | list | tuple)
 
 
+def is_bound(value: Any) -> bool:
+    """Whether this can bound values: numbers, or a size or an expression of sizes."""
+    if isinstance(value, str) or not is_plain(value):
+        return isinstance(value, str) or hasattr(value, "scope") or hasattr(value, "__array__")
+    return np.asarray(value).dtype.kind in "iufb"
+
+
 def ends(dtype: Any, finite: bool) -> tuple[Any, Any]:
     """The least and the greatest value of a dtype."""
     info = dtype_info(dtype)

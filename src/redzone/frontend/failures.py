@@ -45,8 +45,8 @@ _FIXES: tuple[tuple[str, str], ...] = (
     ),
     (
         "InconclusiveDimensionOperation",
-        "the program's shape depends on how large a symbolic dimension is: check concrete sizes with "
-        "@redzone.example(...) or --arg",
+        "the program's shape depends on how large a symbolic dimension is: say more of it, as in "
+        "dims=('n >= 8',) or --dim 'n >= 8', or check concrete sizes with @redzone.example(...) or --arg",
     ),
 )
 
@@ -75,6 +75,12 @@ def _root(error: BaseException) -> BaseException:
             break
         error = error.__cause__
     return error
+
+
+def wants_static(error: BaseException | None) -> bool:
+    """Whether tracing failed because an argument that the function declares static was traced."""
+    text = str(_root(error)) if error is not None else ""
+    return "Non-hashable static arguments" in text
 
 
 def _fix(error: BaseException) -> str:

@@ -14,10 +14,10 @@ import numpy as np
 from redzone.domains import Fact
 from redzone.frontend.annotations import Promises
 from redzone.frontend.compat import open_jaxpr
-from redzone.frontend.contract import Range, both, check_order, check_promise, promised, said
+from redzone.frontend.contract import Range, both, check_order, check_promise, is_bound, promised, said
 from redzone.frontend.dimensions import check_constraints, names_in, resolved, scope_of
 from redzone.frontend.failures import CannotCheck as CannotCheck
-from redzone.frontend.failures import explained
+from redzone.frontend.failures import explained, wants_static
 
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False)
@@ -26,7 +26,8 @@ class Spec:
 
     A dimension is a number, a symbolic one of jax.export, or a name or expression of names as a string, such as
     "n" or "n+1": equal names are equal sizes within one check.
-    `min` and `max` are inclusive numbers, or arrays broadcastable to the shape; None leaves that side open.
+    `min` and `max` are inclusive numbers, or arrays broadcastable to the shape, or such an expression: "n-1"; None
+    leaves that side open.
     `finite=True` promises of floats that none is NaN or infinite; a range alone does not exclude NaN.
     """
 
@@ -40,9 +41,19 @@ class Spec:
         given: Any = self.shape
         shape = (given,) if isinstance(given, int | str) else tuple(given)
         object.__setattr__(self, "shape", shape)
+        negative = [d for d in shape if isinstance(d, int) and d < 0]
+        if negative:
+            raise ValueError(f"Spec: the shape {shape} has a dimension of size {negative[0]}; sizes are 0 or more")
+        if not _extended(self.dtype):
+            _check_dtype(self.dtype)
         dtype = self.dtype if _extended(self.dtype) else jax.dtypes.canonicalize_dtype(self.dtype)
         shown = self.dtype if _extended(self.dtype) else np.dtype(self.dtype)
-        check_order("Spec", self.min, self.max)
+        for name in ("min", "max"):
+            value = getattr(self, name)
+            if value is not None and not is_bound(value):
+                raise TypeError(f"Spec: {name} must be a number, an array of numbers or a size, not {value!r}")
+        if not isinstance(self.min, str) and not isinstance(self.max, str):
+            check_order("Spec", self.min, self.max)
         check_promise(f"Spec({shown})", dtype, self.min, self.max, self.finite)
         for name in ("min", "max"):
             value = getattr(self, name)
@@ -52,6 +63,16 @@ class Spec:
                 np.broadcast_shapes(np.shape(value), tuple(d if isinstance(d, int) else 1 for d in shape))
             except ValueError:
                 raise ValueError(f"Spec: {name} of shape {np.shape(value)} does not broadcast to {shape}") from None
+
+
+def _check_dtype(dtype: Any) -> None:
+    try:
+        np.dtype(dtype)
+    except TypeError:
+        raise TypeError(
+            f"Spec: {dtype!r} is no dtype; write it as numpy does, 'int32', or give jnp.int32. For a random key, "
+            "pass one: jax.random.key(0)"
+        ) from None
 
 
 def _extended(dtype: Any) -> bool:
@@ -163,16 +184,27 @@ def trace(
         a, k = rebuild(values)
         return fn(*a, **k)
 
+    for path, leaf in leaves:
+        _check_hidden(_label(path, names), leaf)
     promises = Promises(fn, args, kwargs)
-    shapes = _shapes([leaves[i][1] for i in dynamic], dims)
+    shapes, scope = _shapes([leaves[i][1] for i in dynamic], dims)
     abstract, inputs = [], []
     for i, shape in zip(dynamic, shapes, strict=True):
         path, leaf = leaves[i]
+        leaf = _with_sizes(leaf, scope) if _is_leaf(leaf) else leaf
         label = _label(path, names)
         abstract.append(jax.ShapeDtypeStruct(shape, leaf.dtype) if _is_leaf(leaf) else leaf)
         inputs.append((label, leaf, promises.at(path), _origin(path, names)))
     started = time.perf_counter()
-    closed = (make or _make_jaxpr)(flat, abstract, shown)
+    try:
+        closed = (make or _make_jaxpr)(flat, abstract, shown)
+    except CannotCheck as error:
+        # What the function itself declares static is known to Python, so it is a constant here too.
+        plain = any(_is_plain(leaves[i][1]) for i in dynamic)
+        if is_input is not None or not plain or not wants_static(error.__cause__):
+            raise
+        varying = lambda leaf: wanted(leaf) and not _is_plain(leaf)  # noqa: E731
+        return trace(fn, args, kwargs, name=name, dims=dims, is_input=varying, make=make)
     seconds = time.perf_counter() - started
     jaxpr, _ = open_jaxpr(closed)
     # Values of an enclosing trace that the function closes over come first.
@@ -187,12 +219,38 @@ def trace(
     return Traced(shown, closed, described, seconds, fn, lambda values: rebuild(values[outer:]))
 
 
-def _shapes(leaves: Sequence[Any], dims: Sequence[str]) -> list[tuple[Any, ...]]:
-    """The shapes of the Specs among the leaves, named dimensions made symbolic."""
+def _is_plain(leaf: Any) -> bool:
+    return isinstance(leaf, bool | int | float | complex)
+
+
+def _check_hidden(label: str, leaf: Any) -> None:
+    """Raise where an argument is an object of which JAX cannot see that it holds arrays."""
+    held = getattr(leaf, "__dict__", None)
+    if _is_leaf(leaf) or _is_array(leaf) or callable(leaf) or not isinstance(held, dict):
+        return
+    if any(isinstance(x, Spec | jax.ShapeDtypeStruct) for x in jax.tree_util.tree_leaves(held, is_leaf=_is_leaf)):
+        kind = type(leaf).__name__
+        raise CannotCheck(
+            f"{label} is a {kind}, which is no pytree, so the arrays in it cannot be seen; register the class, as with "
+            f"jax.tree_util.register_dataclass({kind}, data_fields=[...], meta_fields=[...])"
+        )
+
+
+def _with_sizes(spec: Spec, scope: Any) -> Spec:
+    """A Spec whose bounds written as expressions of names are sizes of the scope."""
+    if not isinstance(spec.min, str) and not isinstance(spec.max, str):
+        return spec
+    low, high = resolved((spec.min, spec.max), scope)
+    return dataclasses.replace(spec, min=low, max=high)
+
+
+def _shapes(leaves: Sequence[Any], dims: Sequence[str]) -> tuple[list[tuple[Any, ...]], Any]:
+    """The shapes of the Specs among the leaves, named dimensions made symbolic, and the scope of the names."""
     shapes = [leaf.shape if _is_leaf(leaf) else () for leaf in leaves]
     named = [d for shape in shapes for d in shape if isinstance(d, str)]
-    if not named and not dims:
-        return shapes
+    bounds = [b for leaf in leaves if _is_leaf(leaf) for b in (leaf.min, leaf.max) if isinstance(b, str)]
+    if not named and not dims and not bounds:
+        return shapes, None
     other = next((d for leaf in leaves for d in getattr(leaf, "shape", ()) if jax.export.is_symbolic_dim(d)), None)
     if other is not None and dims:
         raise CannotCheck(
@@ -200,8 +258,13 @@ def _shapes(leaves: Sequence[Any], dims: Sequence[str]) -> list[tuple[Any, ...]]
             f"{other} was made elsewhere: give its constraints to jax.export.symbolic_shape"
         )
     scope = scope_of(dims) if other is None else other.scope
-    check_constraints(dims, {name for text in named for name in names_in(text)}, scope)
-    return [resolved(shape, scope) for shape in shapes]
+    known = {name for text in named for name in names_in(text)}
+    check_constraints(dims, known, scope)
+    strange = next((text for text in bounds if other is None and not names_in(text) <= known), None)
+    if strange is not None:
+        has = f"there are {', '.join(sorted(known))}" if known else "no argument has a named one"
+        raise CannotCheck(f"the bound {strange!r} of a Spec is about a dimension nothing has; {has}")
+    return [resolved(shape, scope) for shape in shapes], scope
 
 
 def _input(label: str, aval: Any, spec: Spec | None, ranges: Sequence[Range]) -> Input:
@@ -237,7 +300,11 @@ def _origin(path: tuple[Any, ...], names: list[str]) -> str:
 
 
 def _make_jaxpr(flat: Callable[..., Any], abstract: list[Any], shown: str) -> Any:
+    def arrays(*values: Any) -> list[Any]:
+        # What else a function returns, such as names or functions, has no equations.
+        return [leaf for leaf in jax.tree_util.tree_leaves(flat(*values)) if _is_array(leaf)]
+
     try:
-        return jax.make_jaxpr(flat)(*abstract)
+        return jax.make_jaxpr(arrays)(*abstract)
     except Exception as error:
         raise CannotCheck(f"{shown} could not be traced: {explained(error)}") from error
