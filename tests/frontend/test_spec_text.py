@@ -73,7 +73,7 @@ def test_keyword_arguments() -> None:
         ("f32", r"cannot read --arg 'f32': write dtype\[shape\], as in"),
         ("f32[3] low=0", r"cannot read --arg"),
         ("q32[3]", r"no dtype is called 'q32' in --arg 'q32\[3\]'; known are f16"),
-        ("i32[3] min=x", r"min in --arg .* must be a number, not 'x'"),
+        ("i32[3] min=3+", r"min in --arg .* must be a number, or a size such as n-1, not '3\+'"),
         ("i32[3,]]", r"cannot read --arg"),
         ("f32[3 4]", r"cannot read the shape of --arg 'f32\[3 4\]'"),
         ("f64[3]", r"is a 64-bit type, .*set JAX_ENABLE_X64=1"),
@@ -82,6 +82,13 @@ def test_keyword_arguments() -> None:
 def test_what_cannot_be_read(text: str, message: str) -> None:
     with pytest.raises(redzone.CannotCheck, match=message):
         spec_from_text(text, export.SymbolicScope())
+
+
+def test_bounds_are_numbers_or_sizes() -> None:
+    call = example_from_texts(["f32[n]", "i32[3] min=0 max=n-1"], ["n >= 2"])
+    assert str(call.args[1].max) == "n - 1"
+    with pytest.raises(redzone.CannotCheck, match=r"'x' in --arg .* is neither a number nor made of named dimensions"):
+        example_from_texts(["f32[n]", "i32[3] min=x"])
 
 
 def test_64_bits_with_x64() -> None:

@@ -82,7 +82,7 @@ def _differences(program: Program, refiner: Refiner, a: int, b: int) -> tuple[in
         step, bound = program.defs.get(difference), summarised(refiner.current(zero, ALL))
         if step is None or step.kind != SIMPLE or step.eqn.primitive is not _SUB:
             continue
-        enough = bound.lo >= 0 if sign else bound.hi <= 0
+        enough = type(bound.lo) is int and type(bound.hi) is int and (bound.lo >= 0 if sign else bound.hi <= 0)
         x, y = (summarised(refiner.current(s, ALL)) for s in step.ins)
         info = dtype_info(step.eqn.outvars[0].aval.dtype)
         exact = info.kind == "i" and all(type(n) is int for n in (x.lo, x.hi, y.lo, y.hi))

@@ -40,6 +40,10 @@ def example_from_texts(texts: Iterable[str], dims: Sequence[str] = ()) -> Exampl
             args.append(spec)
     named = {name for text in texts if (match := _SPEC.fullmatch(text)) for name in names_in(match["shape"])}
     check_constraints(dims, named, scope)
+    for text in texts:
+        for bound in re.findall(r"(?:min|max)=(\S+)", text):
+            if names_in(bound) - named and not _number(bound):
+                raise CannotCheck(f"{bound!r} in --arg {text!r} is neither a number nor made of named dimensions")
     return Example(tuple(args), kwargs)
 
 
@@ -53,8 +57,8 @@ def spec_from_text(text: str, scope: Any) -> tuple[str, Spec]:
         )
     dtype = _dtype(match["dtype"], text)
     words = match["range"].split()
-    limits = dict(_limit(item, text) for item in words if item != "finite")
     shape = _shape(match["shape"], scope, text)
+    limits = dict(_limit(item, text, scope) for item in words if item != "finite")
     try:
         spec = Spec(shape, dtype, min=limits.get("min"), max=limits.get("max"), finite="finite" in words)
     except ValueError as error:
@@ -92,11 +96,25 @@ def _dtype(name: str, text: str) -> Any:
     return dtype
 
 
-def _limit(item: str, text: str) -> tuple[str, int | float]:
-    key, _, number = item.partition("=")
+def _limit(item: str, text: str, scope: Any) -> tuple[str, Any]:
+    key, _, bound = item.partition("=")
+    number = _number(bound)
+    if number:
+        return key, number[0]
+    try:
+        return key, export.symbolic_shape(bound, scope=scope)[0]
+    except Exception:
+        # JAX's parser raises several types here, all of them about the text.
+        raise CannotCheck(
+            f"{key} in --arg {text!r} must be a number, or a size such as n-1, not {bound!r}"
+        ) from None
+
+
+def _number(text: str) -> list[int | float]:
+    """The number that a text is, or none."""
     for kind in (int, float):
         try:
-            return key, kind(number)
+            return [kind(text)]
         except ValueError:
             continue
-    raise CannotCheck(f"{key} in --arg {text!r} must be a number, not {number!r}")
+    return []

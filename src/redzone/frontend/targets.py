@@ -116,6 +116,8 @@ def _calls(name: str, fn: Callable[..., Any], arg_texts: Sequence[str], dims: Se
     calls: Sequence[Example]
     if arg_texts:
         calls = (example_from_texts(arg_texts, dims),)
+        if _has_signature(fn) and _missing_self(fn) and len(inspect.signature(fn).parameters) > len(arg_texts):
+            raise CannotCheck("it is a method and needs its object: name one, as in module:instance.method")
     elif examples_of(fn):
         calls = [_completed(fn, call, dims) for call in examples_of(fn)]
     elif not _has_signature(fn):

@@ -138,6 +138,9 @@ def narrowed(facts: Sequence[Fact], needs: dict[int, Need]) -> list[Fact] | None
             # No bound is no bound: 64-bit integers go beyond the number that stands for it.
             lo = summarised(fact).lo if is_far(lo) else lo
             hi = summarised(fact).hi if is_far(hi) else hi
+        if isinstance(summarised(fact).lo, float) and not (np.ndim(lo) or np.ndim(hi)):
+            # Bounds of a float are floats, also where what asks for them counts in integers.
+            lo, hi = float(lo), float(hi)
         # A float that keeps a range is a number.
         allowed = settle(lo, hi, False) if np.ndim(lo) or np.ndim(hi) else Fact(lo, hi)
         new = meet(fact, allowed)

@@ -220,6 +220,8 @@ def harmless(uses: Uses, site: Site) -> list[_Found]:
     updates, jaxpr = eqn.invars[2], site.home
     places = tuple(d for d in range(len(updates.aval.shape)) if d not in windows)
     made = uses.maker(jaxpr, updates)
+    while made is not None and made.primitive is _CONVERT and type(made.invars[0]) is not Literal:
+        updates, made = made.invars[0], uses.maker(jaxpr, made.invars[0])
     if made is None:
         return []
     if made.primitive is _MUL:
