@@ -395,3 +395,30 @@ def compile_module(module: bytes) -> Any:
     device = jax.devices()[0]
     options = compiler.get_compile_options(num_replicas=1, num_partitions=1)
     return device.client.compile_and_load(module, xla_client.DeviceList((device,)), options)
+
+
+def is_size(value: Any) -> bool:
+    """Whether this is an expression of symbolic sizes."""
+    return type(value).__name__ == "_DimExpr"
+
+
+def names_of_size(size: Any) -> set[str]:
+    """The names in an expression of symbolic sizes, and those that the constraints on them speak of."""
+    names: set[str] = set(size._get_vars())
+    for one in size.scope._explicit_constraints:
+        names |= set(one.diff._get_vars()) if is_size(one.diff) else set()
+    return names
+
+
+def size_at(size: Any, sizes: Any) -> int:
+    """What an expression of symbolic sizes comes to."""
+    return int(size._evaluate(dict(sizes)))
+
+
+def keeps_constraints(size: Any, sizes: Any) -> bool:
+    """Whether sizes keep every constraint of an expression's scope."""
+    for one in size.scope._explicit_constraints:
+        difference = size_at(one.diff, sizes) if is_size(one.diff) else int(one.diff)
+        if difference != 0 if one.cmp.name == "EQ" else difference < 0:
+            return False
+    return True

@@ -239,6 +239,11 @@ def _convert(eqn: Any, x: Any) -> Any:
     return x != 0 if target == np.bool_ else x.astype(target)
 
 
+@exact("dim_as_value")
+def _size(eqn: Any) -> Any:
+    return eqn.params["dim"]
+
+
 @exact("iota")
 def _iota(eqn: Any) -> Any:
     shape, axis = eqn.params["shape"], eqn.params["dimension"]

@@ -16,7 +16,7 @@ from redzone.engine import Analysis, Seen
 from redzone.engine.forward import Context
 from redzone.engine.program import Program
 from redzone.frontend.location import calls_to, locate
-from redzone.frontend.trace import Traced
+from redzone.frontend.trace import Input, Traced
 from redzone.prove.blame import loss_of, lost_at
 from redzone.prove.buffers import Buffers
 from redzone.prove.chain import chain_of
@@ -31,8 +31,9 @@ from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
 from redzone.prove.reach import NEAR
 from redzone.prove.replay import Purse
+from redzone.prove.sized import at_sizes, number
 from redzone.prove.sweep import Sweep, relevant
-from redzone.prove.witness import breaking, corners, find_witness, is_free, plain_value, witnesses
+from redzone.prove.witness import breaking, corners, find_witness, has_sizes, is_free, plain_value, witnesses
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
@@ -164,6 +165,9 @@ class Deciding:
         """The verdict of each open access: what inputs show where nothing is proved, else its condition."""
         still = [site for site, _ in open_sites if id(site.eqn) not in proved]
         self.cornered = self.at_the_corners(still) if still else {}
+        if not has_sizes(self.traced.inputs):
+            broken = [site for site, _ in open_sites if self.breaks_contract(proposals[id(site.eqn)])]
+            self.cornered |= self.at_some_sizes([*still, *(site for site in broken if id(site.eqn) in proved)])
         self.cornered |= self.steered([site for site in still if id(site.eqn) not in self.cornered])
         self.cornered |= self.together(open_sites)
         for site, seen in open_sites:
@@ -185,6 +189,16 @@ class Deciding:
         inputs = self.traced.inputs
         ends = corners(inputs, self.facts)
         found = witnesses(self.traced.jaxpr, sites, inputs, self.facts, ends, self.corners, self.tried)
+        return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
+
+    def at_some_sizes(self, sites: list[Site]) -> dict[int, Witness]:
+        """Accesses of a program of any size that leave their arrays at one."""
+        purse = Purse(ALONE // 4, compiles=False)
+
+        def run(closed: Any, here: list[Site], inputs: list[Input], facts: list[Fact], _: Any) -> dict[int, Witness]:
+            return witnesses(closed, here, inputs, facts, corners(inputs, facts), purse)
+
+        found = at_sizes(self.traced.jaxpr, sites, self.traced.inputs, run) if sites else {}
         return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
 
     def is_telling(self, key: int, witness: Witness) -> bool:
@@ -559,7 +573,18 @@ class Deciding:
         """An input that breaks the condition of an access, and makes it leave its array."""
         inputs, points = self.traced.inputs, self.points.get(id(site.eqn), [])
         relations = proposal.relations
-        found = breaking(self.traced.jaxpr, site, inputs, self.facts, proposal.needs, relations, points)
+        if has_sizes(inputs):
+            found = breaking(self.traced.jaxpr, site, inputs, self.facts, proposal.needs, relations, points)
+            return found and self.called(found)
+
+        def run(
+            closed: Any, here: list[Site], inputs: list[Input], facts: list[Fact], sizes: Any
+        ) -> dict[int, Witness]:
+            needs = {leaf: Need(number(n.lo, sizes), number(n.hi, sizes)) for leaf, n in proposal.needs.items()}
+            one = breaking(closed, here[0], inputs, facts, needs, relations, [])
+            return {id(here[0].eqn): one} if one is not None else {}
+
+        found = at_sizes(self.traced.jaxpr, [site], inputs, run).get(id(site.eqn))
         return found and self.called(found)
 
     def called(self, witness: Witness) -> Witness:
@@ -675,7 +700,8 @@ def _bounds(site: Site, seen: list[Seen]) -> tuple[DimBounds, ...]:
 
 def _leaves(access: Access, site: Site, index: tuple[int, ...]) -> str:
     for column, value in zip(site.columns, index, strict=True):
-        if not 0 <= value <= column.limit:
+        # A witness has numbers for sizes: of those that may be larger, it is the one that is outside.
+        if at_most(0, value) is False or at_most(value, column.limit) is not True:
             size = access.shape[column.dim]
             window = site.window[column.dim] if site.window else 1
             span = f"index {value}" if window == 1 else f"window [{value}, {value + window})"

@@ -1,0 +1,72 @@
+"""Programs of any size: what leaves its array at some size is shown at one, and no size breaks a promise."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import redzone
+
+ROWS = redzone.Spec(("n",), "float32")
+
+
+def _only(fn: Any, *args: Any, **kwargs: Any) -> Any:
+    (access,) = redzone.check(fn, *args, **kwargs).accesses
+    return access
+
+
+def _total_of_blocks(x: Any) -> Any:
+    block = lambda k, t: t + lax.dynamic_slice(x, (k * 4,), (4,)).sum()  # noqa: E731
+    return lax.fori_loop(0, (x.shape[0] + 3) // 4, block, np.float32(0))
+
+
+def test_the_size_is_told_and_the_witness_can_be_called_with() -> None:
+    index = redzone.Spec((3,), "int32", min=0, max="n-1")
+    access = _only(lambda x, i: x[i + 1], ROWS, index)
+    assert access.verdict == "unsafe"
+    assert str(access.witness) == "n=4, i=jnp.full((3,), 3, 'int32') makes the index 4"
+    x, i = access.witness.args
+    assert x.shape == (4,) and i.tolist() == [3, 3, 3]
+    assert access.message == "reads index 4 of dimension 0, which has n elements"
+
+
+def test_a_contract_that_goes_one_too_far_is_not_asked_for() -> None:
+    access = _only(lambda x, i: x[i], ROWS, redzone.Spec((3,), "int32", min=0, max="n"))
+    assert access.verdict == "unsafe" and not access.requires
+
+
+def test_a_condition_has_a_witness() -> None:
+    access = _only(lambda x, i: x[i], ROWS, redzone.Spec((3,), "int32"))
+    assert access.verdict == "requires"
+    assert str(access.witness) == "n=4, i=jnp.full((3,), 4, 'int32') makes the index 4"
+
+
+def test_a_size_that_is_no_multiple() -> None:
+    access = _only(_total_of_blocks, ROWS, dims=("n >= 4",))
+    assert access.verdict == "unsafe" and str(access.witness).startswith("n=5 makes the index 4")
+    assert _only(_total_of_blocks, ROWS, dims=("n >= 4", "mod(n, 4) == 0")).verdict != "unsafe"
+
+
+def test_sizes_that_differ() -> None:
+    def first_rows(x: Any, y: Any) -> Any:
+        return x[jnp.arange(y.shape[0])]
+
+    other = redzone.Spec(("m",), "float32")
+    access = _only(first_rows, ROWS, other)
+    assert access.verdict == "unsafe" and str(access.witness).startswith("m=5, n=4")
+    assert _only(first_rows, ROWS, other, dims=("m <= n",)).verdict == "safe"
+
+
+@pytest.mark.parametrize("dims", [("n >= 6",), ("n == 2*m",), ("mod(n, 3) == 0",), ("n <= 3",)])
+def test_no_size_breaks_a_constraint(dims: tuple[str, ...]) -> None:
+    other = redzone.Spec(("m",), "float32")
+    access = _only(lambda x, y: jax.lax.dynamic_slice(x, (x.shape[0],), (1,)), ROWS, other, dims=dims)
+    assert access.verdict == "unsafe"
+    x, y = access.witness.args
+    sizes = {"n": x.shape[0], "m": y.shape[0], "mod": lambda a, b: a % b}
+    assert all(eval(text, {}, sizes) for text in dims), (dims, x.shape, y.shape)
