@@ -78,7 +78,7 @@ def breaking(
 
     What numpy can evaluate is tried before JAX compiles.
     """
-    if not _has_sizes(inputs):
+    if not has_sizes(inputs):
         return None
     plain = [c for leaf in needs for above in (True, False) if (c := _beyond(inputs, facts, needs, leaf, above))]
     sums = [c for one in relations for above in (True, False) if (c := _unrelated(inputs, facts, needs, one, above))]
@@ -94,7 +94,7 @@ def breaking(
     return None
 
 
-def _has_sizes(inputs: Sequence[Input]) -> bool:
+def has_sizes(inputs: Sequence[Input]) -> bool:
     """Whether there are arrays to try: a symbolic size has none."""
     return all(type(n) is int for source in inputs for n in getattr(source.aval, "shape", ()))
 
@@ -204,7 +204,7 @@ def witnesses(
     Inputs in `tried` are passed over, those looked at are added to it.
     """
     result: dict[int, Witness] = {}
-    if not _has_sizes(inputs):
+    if not has_sizes(inputs):
         return result
     replay = Replay(closed, sites, purse)
     tried = set() if tried is None else tried
