@@ -86,6 +86,7 @@ _IEEE = frozenset(
         "clamp",
         "argmax",
         "argmin",
+        "nextafter",
     }
 )
 
@@ -143,6 +144,7 @@ _DIRECT: dict[str, Callable[..., Any]] = {
     "le": np.less_equal,
     "gt": np.greater,
     "ge": np.greater_equal,
+    "nextafter": np.nextafter,
     "floor": np.floor,
     "ceil": np.ceil,
     "copy": lambda x: x,

@@ -20,6 +20,7 @@ from redzone.frontend.trace import Input, Traced
 from redzone.prove.blame import loss_of, lost_at
 from redzone.prove.buffers import Buffers
 from redzone.prove.chain import chain_of
+from redzone.prove.concrete_nan import nothing_but_nan
 from redzone.prove.conditions import Common, Proposal, as_conditions, narrowed, propose, proves, restricted
 from redzone.prove.declared import declared_by
 from redzone.prove.exact import Exact
@@ -51,8 +52,8 @@ EACH = 400
 LATE = 8_000
 #: What looking for witnesses of one access after the other may cost in all, where numpy does.
 ALONE = 100_000
-#: What a replay may cost that runs the program's loops a little longer than an array is.
-LONGER = 4_000
+#: What a replay may cost that runs a program's loops a little longer than an array is, beside six times its equations.
+LONGER = 2_000
 #: What trying inputs may cost in a short program that limits an index itself, too widely: mistakes are found there.
 GUESSES = 4_000
 #: How many equations make a program a short one.
@@ -224,12 +225,16 @@ class Deciding:
         sources = self.traced.inputs
         own = [site for site in sites if not leaves_made_of(self.analysis.seen[id(site.eqn)])]
         limits = sorted({c.limit for site in own for c in site.columns if type(c.limit) is int})[:2]
-        lengths = [i for i, s in enumerate(sources) if is_free(s) and s.aval.shape == () and _is_integer(s.aval)]
-        if not limits or not lengths or not ends_by_itself(self.analysis.program):
+        if not limits or not has_sizes(sources) or not ends_by_itself(self.analysis.program):
             return {}
-        longer = [{i: plain_value(sources[i], self.facts[i], limit + 2) for i in lengths} for limit in limits]
-        purse = Purse(LONGER, compiles=False, each=LONGER)
-        return witnesses(self.traced.jaxpr, own, sources, self.facts, longer, purse)
+        lengths = [i for i, s in enumerate(sources) if is_free(s) and s.aval.shape == () and _is_integer(s.aval)]
+        tried = [{i: plain_value(sources[i], self.facts[i], limit + 2) for i in lengths} for limit in limits]
+        # What goes by the size of an error goes on as long as it may where that is no number.
+        floats = [i for i, s in enumerate(sources) if self.facts[i].nan and is_free(s) and _is_float(s.aval)]
+        tried.append({i: nothing_but_nan(sources[i].aval.shape, sources[i].aval.dtype) for i in floats})
+        cost = LONGER + 6 * self.analysis.inventory.equations
+        purse = Purse(cost, compiles=False, each=cost)
+        return witnesses(self.traced.jaxpr, own, sources, self.facts, filter(None, tried), purse)
 
     @staged("masks")
     def together(self, open_sites: list[tuple[Site, list[Seen]]]) -> dict[int, Witness]:
@@ -624,6 +629,10 @@ def _may_wrap(seen: list[Seen]) -> bool:
 
 def _is_integer(aval: Any) -> bool:
     return dtype_info(getattr(aval, "dtype", None)).kind in "iu"
+
+
+def _is_float(aval: Any) -> bool:
+    return dtype_info(getattr(aval, "dtype", None)).kind == "f"
 
 
 def _is_number(aval: Any) -> bool:

@@ -7,7 +7,7 @@ input could keep for it: if it can leave its array at all, that is the program's
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from redzone.domains import dtype_info
@@ -133,14 +133,20 @@ def _made_from(step: Step, slot: int) -> Iterable[int]:
 
 
 def ends_by_itself(program: Program) -> bool:
-    """Whether each of a program's loops has an end of its own: its test compares what it carries with a constant.
+    """Whether a program has loops, each with an end of its own: its test compares what it carries with a constant.
 
     A loop that goes on as long as an input says is that input's doing, however far it takes an index.
     """
-    return all(
-        (step.kind != WHILE or _has_an_end(step.bodies[1])) and all(map(ends_by_itself, step.bodies))
-        for step in program.steps
-    )
+    tests = list(_tests(program))
+    return bool(tests) and all(map(_has_an_end, tests))
+
+
+def _tests(program: Program) -> Iterator[Program]:
+    for step in program.steps:
+        if step.kind == WHILE:
+            yield step.bodies[1]
+        for body in step.bodies:
+            yield from _tests(body)
 
 
 def _has_an_end(test: Program) -> bool:

@@ -17,14 +17,17 @@ import jax
 import numpy as np
 
 from redzone.access.site import Site
+from redzone.access.xla import ACCESSES
 from redzone.domains import Fact
-from redzone.engine.implementation import known_implementation
+from redzone.engine.implementation import implementation
 from redzone.engine.slice import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, bind, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
 from redzone.prove.concrete import exact_function, wrapped
+from redzone.prove.concrete_nan import of_nan, passes_nan
 from redzone.prove.rough import roughly
+from redzone.rules import RULES
 from redzone.stages import recorded
 
 #: What one replay may cost: an equation evaluated here counts 1, one compiled by JAX for the first time 500.
@@ -36,11 +39,17 @@ LONG = 24
 
 
 _ADD, _SELECT = primitives()["add_p"], primitives()["select_n_p"]
+#: Equations whose result is their operand.
+_SAME = frozenset(primitives()[name] for name in ("copy_p", "stop_gradient_p") if name in primitives())
 _STATEFUL = frozenset(
     primitives()[name]
     for name in ("get_p", "swap_p", "addupdate_p", "new_ref_p", "ref_p", "empty_ref_p", "freeze_p", "run_state_p")
     if name in primitives()
 )
+
+
+#: Equations with a way of their own through them, or none.
+_FOLLOWED = frozenset((COND_P, SCAN_P, WHILE_P, SHARD_MAP_P, assume_p, *ACCESSES)) | _STATEFUL
 
 
 class GaveUp(Exception):
@@ -63,13 +72,31 @@ class Evaluation(NamedTuple):
     """The access it is, if it is asked about."""
     function: Any
     """numpy's way to evaluate it, where there is one and nothing but its operands matters."""
+    missing: Any
+    """What it yields of NaN, if of NaN it yields NaN."""
+
+
+class Renaming:
+    """Stands for an equation whose results are its operands."""
+
+    __slots__ = ("outvars",)
+
+    def __init__(self, outvars: Sequence[Any]) -> None:
+        self.outvars = outvars
 
 
 class Plan(NamedTuple):
     """What of one jaxpr is evaluated, in order, and the inputs that takes."""
 
     steps: list[Evaluation]
+    """Those of what it calls included: a call only gives other names to what goes in and comes out."""
     inputs: frozenset[int]
+    constants: dict[Any, Any]
+    """The values of constants of what it calls."""
+
+
+def _unchanged(values: list[Any]) -> list[Any]:
+    return values
 
 
 class Purse:
@@ -165,22 +192,56 @@ class Replay:
         found = self.plans.get(key)
         if found is None:
             wanted = {jaxpr.outvars[i] for i in outs if type(jaxpr.outvars[i]) is not Literal}
-            steps = []
+            steps: list[Evaluation] = []
+            constants: dict[Any, Any] = {}
             for eqn in reversed(jaxpr.eqns):
                 mine = frozenset(i for i, v in enumerate(eqn.outvars) if v in wanted)
-                if mine or self.inside(eqn):
-                    steps.append(self.evaluation(eqn, mine))
-                    wanted.update(v for v in self.operands(eqn, mine) if type(v) is not Literal)
+                if not mine and not self.inside(eqn):
+                    continue
+                called = self.called(eqn)
+                if called is not None:
+                    inner = self.plan(called[0], mine)
+                    steps += self.inlined(eqn, called[0], inner, mine)
+                    constants.update(inner.constants)
+                    constants.update(zip(called[0].constvars, called[1], strict=True))
+                    wanted.update(v for i in inner.inputs if type(v := eqn.invars[i]) is not Literal)
+                    continue
+                steps.append(self.evaluation(eqn, mine))
+                wanted.update(v for v in self.operands(eqn, mine) if type(v) is not Literal)
             steps.reverse()
-            found = self.plans[key] = Plan(steps, frozenset(i for i, v in enumerate(jaxpr.invars) if v in wanted))
+            inputs = frozenset(i for i, v in enumerate(jaxpr.invars) if v in wanted)
+            found = self.plans[key] = Plan(steps, inputs, constants)
         return found
 
+    def called(self, eqn: Any) -> tuple[Any, Any] | None:
+        """The jaxpr and constants that an equation does nothing but run."""
+        if eqn.primitive in CALLS and eqn.primitive is not SHARD_MAP_P:
+            return open_jaxpr(eqn.params[CALLS[eqn.primitive]])
+        return self.written(eqn)
+
+    def inlined(self, eqn: Any, jaxpr: Any, plan: Plan, outs: frozenset[int]) -> list[Evaluation]:
+        """The steps of a call, last first: results get their outer names, its own steps, inputs get their inner names.
+
+        The variables of a jaxpr that is called twice are set anew by each call before they are read.
+        """
+        after = [i for i in sorted(outs) if i < len(jaxpr.outvars)]
+        before = sorted(plan.inputs)
+        return [
+            self.renaming([jaxpr.outvars[i] for i in after], [eqn.outvars[i] for i in after]),
+            *reversed(plan.steps),
+            self.renaming([eqn.invars[i] for i in before], [jaxpr.invars[i] for i in before]),
+        ]
+
+    def renaming(self, sources: list[Any], targets: list[Any]) -> Evaluation:
+        return Evaluation(Renaming(targets), frozenset(), _operands(sources), None, _unchanged, None)
+
     def evaluation(self, eqn: Any, outs: frozenset[int]) -> Evaluation:
-        operands = tuple(
-            (None, np.asarray(a.val, a.aval.dtype)) if type(a) is Literal else (a, None) for a in eqn.invars
-        )
+        operands = _operands(eqn.invars)
+        if eqn.primitive in _SAME:
+            return Evaluation(eqn, outs, operands, None, _unchanged, None)
         plain = eqn.primitive is not assume_p and all(_elements(v.aval) <= ELEMENTS for v in eqn.outvars)
-        return Evaluation(eqn, outs, operands, self.targets.get(id(eqn)), exact_function(eqn) if plain else None)
+        function = exact_function(eqn) if plain else None
+        return Evaluation(eqn, outs, operands, self.targets.get(id(eqn)), function, passes_nan(eqn) if plain else None)
 
     def operands(self, eqn: Any, outs: frozenset[int]) -> list[Any]:
         """The operands an equation needs to yield these results and reach the access."""
@@ -199,10 +260,6 @@ class Replay:
             body = self.plan(open_jaxpr(eqn.params["body_jaxpr"])[0], carries).inputs
             given = {*range(nt), *(nt + i for i in body if i < nb), *(nt + nb + i for i in carries)}
             return [eqn.invars[i] for i in sorted(given)]
-        if eqn.primitive in CALLS and eqn.primitive is not SHARD_MAP_P:
-            return [
-                eqn.invars[i] for i in sorted(self.plan(open_jaxpr(eqn.params[CALLS[eqn.primitive]])[0], outs).inputs)
-            ]
         return list(eqn.invars)
 
     def carried(self, eqn: Any, outs: frozenset[int]) -> frozenset[int]:
@@ -228,19 +285,22 @@ class Replay:
         """The wanted results; None in the places of the others."""
         values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
         values.update(zip(jaxpr.invars, arguments, strict=True))
-
-        get = values.get
-        for eqn, mine, operands, site, function in self.plan(jaxpr, outs).steps:
+        plan, get = self.plan(jaxpr, outs), values.get
+        values.update(plan.constants)
+        for eqn, mine, operands, site, function, missing in plan.steps:
             self.left -= 1
             if self.left < 0 or (len(self.found) == len(self.targets) and not self.assumes):
                 raise GaveUp
             inputs = [known if variable is None else get(variable) for variable, known in operands]
+            if function is _unchanged:
+                values.update(zip(eqn.outvars, inputs, strict=True))
+                continue
             if site is not None:
                 self.judge(site, inputs)
                 if not mine:
                     continue
-            results = None
-            if function is not None:
+            results = of_nan(missing, inputs, function is None) if missing is not None else None
+            if results is None and function is not None:
                 for value in inputs:
                     if value is None:
                         break
@@ -285,9 +345,6 @@ class Replay:
         if primitive is assume_p:
             self.keep(eqn, inputs)
             return inputs[:1]
-        if primitive in CALLS and primitive is not SHARD_MAP_P:
-            inner, consts = open_jaxpr(eqn.params[CALLS[primitive]])
-            return self.run(inner, consts, inputs, outs)
         if primitive is COND_P:
             return self.unfollowed(eqn) if inputs[0] is None else self.branch(eqn, inputs, outs)
         if primitive is SCAN_P:
@@ -302,9 +359,6 @@ class Replay:
         if primitive is _SELECT and inputs[0] is not None and not np.ndim(inputs[0]):
             # Of the other cases nothing need be known.
             return [inputs[1 + int(inputs[0])]]
-        written = self.written(eqn)
-        if written is not None:
-            return self.run(written[0], written[1], inputs, outs)
         if any(v is None for v in inputs) or any(_elements(v.aval) > ELEMENTS for v in eqn.outvars):
             return nothing
         if self.purse.sure is not None:
@@ -325,11 +379,11 @@ class Replay:
             return nothing
 
     def written(self, eqn: Any) -> tuple[Any, Any] | None:
-        """The implementation of a library's primitive, if the check has looked into it."""
-        if eqn.primitive in PLAIN:
+        """The implementation of a library's primitive."""
+        if eqn.primitive in PLAIN or eqn.primitive in RULES or eqn.primitive in _FOLLOWED:
             return None
         if id(eqn) not in self.implementations:
-            self.implementations[id(eqn)] = known_implementation(eqn)
+            self.implementations[id(eqn)] = implementation(eqn)
         return self.implementations[id(eqn)]
 
     def keep(self, eqn: Any, inputs: list[Any]) -> None:
@@ -438,6 +492,10 @@ class Replay:
             if not holds.any():
                 return list(carry)
             t += 1
+
+
+def _operands(atoms: Sequence[Any]) -> tuple[tuple[Any, Any], ...]:
+    return tuple((None, np.asarray(a.val, a.aval.dtype)) if type(a) is Literal else (a, None) for a in atoms)
 
 
 def _is_integer(aval: Any) -> bool:
