@@ -208,3 +208,9 @@ def one_float_compared_twice(x, c, d, i):
         lambda k: jnp.zeros(1),
         i,
     )
+
+
+@case(f32(4), i32(min=0, max=4))
+def an_equation_without_results(x, i):
+    jax.debug.print("{}", i)
+    return x.at[i].get(mode="promise_in_bounds")  #: unsafe

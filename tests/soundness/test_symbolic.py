@@ -187,3 +187,13 @@ def test_sizes_in_loops_and_promises_that_cannot_be_compared_with_numbers():
     assert access.verdict == "requires"
     assert [str(c) for c in access.requires] == ["- n ≤ i ≤ n - 1"]
     assert "safe" not in [a.verdict for a in redzone.check(carried, x).accesses]
+
+
+def test_a_padded_array_of_a_size_that_is_surely_small():
+    n = export.symbolic_shape("n", constraints=["n >= 4", "n <= 64"])[0]
+
+    def padded(x):
+        at = jnp.pad(jnp.arange(x.shape[0]), (0, 1), constant_values=3)
+        return x.at[jnp.where(at > 2, at, 0)].get(mode="promise_in_bounds")
+
+    assert redzone.check(padded, jax.ShapeDtypeStruct((n,), np.float32)).accesses[-1].verdict == "safe"

@@ -54,8 +54,10 @@ def passes_nan(eqn: Any) -> Any:
 
     With it, by operand: whether that operand counts.
     """
-    name, (out, *more) = eqn.primitive.name, eqn.outvars
-    if more or name not in _PASSING or dtype_info(out.aval.dtype).kind != "f":
+    if eqn.primitive.name not in _PASSING or len(eqn.outvars) != 1:
+        return None
+    name, out = eqn.primitive.name, eqn.outvars[0]
+    if dtype_info(out.aval.dtype).kind != "f":
         return None
     shapes = [v.aval.shape for v in (*eqn.invars, out)]
     if not all(type(n) is int for shape in shapes for n in shape):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -172,10 +173,8 @@ def _pad(eqn: Any, a: Fact, value: Fact) -> Fact:
         return summarised(a)
     if type(a.lo) is np.ndarray or len(config) == 1:
         out = eqn.outvars[0].aval.shape
-        size = 1
-        for d in out:
-            size *= d
-        if size <= KEEP and _small(value) and _small(a) and 0 not in out and of(eqn.outvars[0]).kind in "biuf":
+        known = all(type(n) is int and n for n in (*out, *eqn.invars[0].aval.shape))
+        if known and math.prod(out) <= KEEP and _small(value) and _small(a) and of(eqn.outvars[0]).kind in "biuf":
             return _pad_exactly(eqn, a, value)
     return join(summarised(a), value)
 
