@@ -75,6 +75,10 @@ class Program:
     def trace(self) -> Any:
         return jax.make_jaxpr(self.function())(*(a.struct() for a in self.arguments))
 
+    def inputs(self) -> list[list[Any]]:
+        """Inputs to be tried before any others: none for these."""
+        return []
+
 
 def _contract(rng: random.Random, dtype: Any) -> tuple[Any, Any]:
     """A range likely to sit on the edge of the arrays it will index."""
