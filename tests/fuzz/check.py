@@ -99,8 +99,9 @@ def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Facts,
     for access in report.accesses:
         outcome.counts[str(access.verdict)] += 1
     rng = random.Random(f"inputs:{program.seed}")
-    for _ in range(runs):
-        args = [sample(rng, a) for a in program.arguments]
+    chosen = program.inputs()
+    for k in range(len(chosen) + runs):
+        args = chosen[k] if k < len(chosen) else [sample(rng, a) for a in program.arguments]
         outcome.arguments = args
         watch = run_once(interpreter, args, Watch(facts, accesses), outcome.counts)
         if watch is None:

@@ -40,6 +40,9 @@ class _Fixed:
         self.seed = seed
         self.arguments = arguments
 
+    def inputs(self) -> list[list[Any]]:
+        return []
+
 
 class _OutOfTime(BaseException):
     """Not to be taken for a failure of redzone by whoever catches those."""

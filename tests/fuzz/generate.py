@@ -11,7 +11,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from tests.fuzz import guards, indexing, loops, relations  # noqa: F401  (their steps register themselves)
+from tests.fuzz import guards, indexing, library, loops, relations  # noqa: F401  (their steps register themselves)
 from tests.fuzz.relations import DTYPE_WEIGHTS, DTYPES, RELATED
 from tests.fuzz.scope import INTEGER_WEIGHTS, INTEGERS, SHAPE_WEIGHTS, SHAPES, Scope, Trace
 from tests.fuzz.structure import grow, outputs
@@ -74,6 +74,10 @@ class Program:
 
     def trace(self) -> Any:
         return jax.make_jaxpr(self.function())(*(a.struct() for a in self.arguments))
+
+    def inputs(self) -> list[list[Any]]:
+        """Inputs to be tried before any others: none for these."""
+        return []
 
 
 def _contract(rng: random.Random, dtype: Any) -> tuple[Any, Any]:

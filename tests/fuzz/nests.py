@@ -39,10 +39,18 @@ class Nest:
     arguments: tuple[Argument, ...]
     shift: int = 0
     related: bool = False
+    skip: frozenset[str] = frozenset()
 
     @property
     def function(self) -> Callable[..., Any]:
         return Body(self.seed, self.shift).program
+
+    def steps(self) -> list[str]:
+        """Nothing can be left out of it."""
+        return []
+
+    def inputs(self) -> list[list[Any]]:
+        return []
 
     def trace(self) -> Any:
         return jax.make_jaxpr(self.function)(*(a.struct() for a in self.arguments))

@@ -214,6 +214,9 @@ class _Fixed:
     def __init__(self, arguments: Any) -> None:
         self.arguments = arguments
 
+    def inputs(self) -> list[list[Any]]:
+        return []
+
 
 def first_contradiction(runs: int = 14) -> str:
     """Empty when every program held; else the first that did not, and how."""

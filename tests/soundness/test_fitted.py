@@ -1,0 +1,77 @@
+"""Programs around a table that just fits: state arrays and the habits of real code, against runs at the edge."""
+
+from __future__ import annotations
+
+import pytest
+
+from redzone.engine import windows
+from redzone.prove import solver
+from tests.fuzz.check import Discarded, examine
+from tests.fuzz.fitted import MAKERS, Fitted, make
+from tests.fuzz.run import described
+
+SHARE = 12
+
+
+def contradiction(seed):
+    try:
+        outcome = examine(make(seed), runs=5)
+    except (Discarded, OverflowError):  # JAX takes no -1 for an unsigned integer
+        return None
+    return outcome if outcome.failure is not None else None
+
+
+@pytest.mark.parametrize("first", range(0, 72, SHARE))
+def test_no_run_contradicts_what_was_found(first):
+    for seed in range(first, first + SHARE):
+        outcome = contradiction(seed)
+        assert outcome is None, described(outcome)
+
+
+def test_every_maker_is_chosen():
+    names = {Fitted(seed, (), 0).name() for seed in range(600)}
+    assert names == {maker.__name__ for maker, _ in MAKERS}
+
+
+def first_seeds(maker, count):
+    """The first seeds of one maker."""
+    seeds = (seed for seed in range(10_000) if Fitted(seed, (), 0).name() == maker)
+    return [next(seeds) for _ in range(count)]
+
+
+def _forgotten(right):
+    """What was written is not there."""
+
+    def written(build, eqn, frame, want):
+        windows.ask(build, eqn, frame, eqn.invars[0], want)
+        return True
+
+    return written
+
+
+def _the_other_case(right):
+    """Behind a case of a select, another by the same condition takes the other case."""
+
+    def select(build, eqn, frame, want):
+        if want.given is not None:
+            want = want._replace(given=(want.given[0], 1 - want.given[1]))
+        return right(build, eqn, frame, want)
+
+    return select
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "maker"),
+    [(windows._written, _forgotten, "written_and_read"), (windows._select, _the_other_case, "selected_twice")],
+    ids=["a write forgotten", "the other case of a select"],
+)
+def test_a_wrong_twin_of_a_window_is_found(monkeypatch, right, wrong, maker):
+    for primitive, move in windows._MOVES.items():
+        if move is right:
+            monkeypatch.setitem(windows._MOVES, primitive, wrong(right))
+    assert any(contradiction(seed) for seed in first_seeds(maker, 20)), "no run showed it"
+
+
+def test_a_solver_that_rules_out_everything_is_found(monkeypatch):
+    monkeypatch.setattr(solver, "rules_out", lambda *args: True)
+    assert any(contradiction(seed) for seed in first_seeds("bits", 20)), "no run showed it"
