@@ -86,8 +86,9 @@ def test_a_range_of_elements_is_kept() -> None:
     assert found is not None and (found.arguments[1] <= most).all()
 
 
-def test_no_array_for_a_symbolic_size() -> None:
-    assert witness_of(lambda x, i: x[i], redzone.Spec(("n",), "float32"), SCALAR) is None
+def test_an_array_of_some_size_for_a_symbolic_one() -> None:
+    witness = witness_of(lambda x, i: x[i], redzone.Spec(("n",), "float32"), SCALAR)
+    assert str(witness) == "n=4, i=jnp.int32(4) makes the index 4"
 
 
 def test_a_cause_has_the_first_that_is_found() -> None:

@@ -178,3 +178,28 @@ def test_they_decide_nothing() -> None:
         before = [(a.verdict, a.rule) for a in report.accesses], report.ok
         assert report.lints
         assert ([(a.verdict, a.rule) for a in report.accesses], report.ok) == before
+
+
+def test_a_contract_that_ends_at_minus_one() -> None:
+    def gather(x: Any, i: Any) -> Any:
+        return x[i]
+
+    def kept(x: Any, i: Any) -> Any:
+        return jnp.where(i >= 0, x[i], 0.0)
+
+    none = redzone.Spec((4,), "int32", min=-1, max=9)
+    (lint,) = redzone.check(gather, redzone.Spec((10,), "float32"), none).lints
+    assert lint.code == "RZ104"
+    assert lint.message == "the index -1 that i may hold is not left out: it wraps to 9, the end of dimension 0"
+    assert not redzone.check(kept, redzone.Spec((10,), "float32"), none).lints
+    from_the_end = redzone.Spec((4,), "int32", min=-10, max=9)
+    assert not redzone.check(gather, redzone.Spec((10,), "float32"), from_the_end).lints
+
+
+def test_an_index_that_was_cut_down() -> None:
+    def cut(x: Any, i: Any) -> Any:
+        return x[i.astype(jnp.uint8)]
+
+    (lint,) = redzone.check(cut, redzone.Spec((300,), "float32"), redzone.Spec((4,), "int32", min=0, max=299)).lints
+    assert lint.code == "RZ302"
+    assert not redzone.check(cut, redzone.Spec((300,), "float32"), redzone.Spec((4,), "int32", min=0, max=255)).lints

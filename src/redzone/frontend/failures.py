@@ -86,6 +86,8 @@ def wants_static(error: BaseException | None) -> bool:
 def _fix(error: BaseException) -> str:
     if isinstance(error, TypeError) and "Shapes must be 1D sequences of concrete values" in str(error):
         return _STATIC
+    if isinstance(error, OverflowError) and _TOO_NARROW.search(str(error)):
+        return "an index of this type cannot hold the size of what it indexes: make it i.astype(jnp.int32) before"
     if isinstance(error, TypeError) and _WRONG_CALL.search(str(error)):
         return _SIGNATURE
     names = {kind.__name__ for kind in type(error).__mro__}
@@ -105,6 +107,7 @@ def _innermost_first(error: BaseException) -> Iterator[traceback.FrameSummary]:
 
 
 _WRONG_CALL = re.compile(r"\(\) (missing \d|takes .* arguments? but|got (an unexpected|multiple))")
+_TOO_NARROW = re.compile(r"Python integer \d+ out of bounds for u?int(8|16)")
 _NOT_THE_USERS = (
     os.path.dirname(jax.__file__) + os.sep,
     os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep,

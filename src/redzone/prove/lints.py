@@ -122,6 +122,24 @@ class Lints:
                     return
         if spoken and site.effect == "write":
             self.negative(column, ways, code)
+        elif not spoken:
+            self.stands_for_none(column, ways, code)
+
+    def stands_for_none(self, column: Column, ways: list[Way], code: str) -> None:
+        """An input whose contract goes down to -1 and no further: it says that -1 is something else than a place."""
+        for way in ways:
+            if way.step.eqn.primitive.name != "select_n" or not is_wrap(way.context, way.step) or not way.plain:
+                continue
+            leaf = leaf_of(way.context, way.step.ins[1])
+            if leaf is None or type(self.inputs[leaf].min) is not int or self.inputs[leaf].min != -1:
+                continue
+            if self.spare(column) if self.site.effect == "write" else self.discarded():
+                return
+            does = {"write": "is not dropped", "read": "is not left out"}[self.site.effect]
+            end = self.size(column) - 1
+            where = f"it wraps to {end}, the end of dimension {column.dim}"
+            self.say(code, None, f"the index -1 that {self.inputs[leaf].name} may hold {does}: {where}")
+            return
 
     def negative(self, column: Column, ways: list[Way], code: str) -> None:
         """An index that can be negative where the program says that what is outside is dropped."""
@@ -171,7 +189,8 @@ class Lints:
             info, whole = dtype_info(dtype), _whole(way.context, way.step.ins[0])
             if info.kind not in "iu" or info.bits > 16 or whole is None or whole.hi != info.max:
                 continue
-            if info.max < column.limit and self.unconstrained(way.context, way.step.ins[0]):
+            source = way.step.ins[0]
+            if info.max < column.limit and (self.unconstrained(way.context, source) or _is_cut(way.context, source)):
                 size = self.size(column)
                 text = f"an index of type {dtype} ends at {info.max}: the {size} elements of dimension {column.dim} "
                 self.say("RZ302", None, text + f"from {info.max + 1} on are out of its reach")
@@ -418,6 +437,16 @@ def leaf_of(context: Context, slot: int) -> int | None:
 def _whole(context: Context, slot: int) -> Fact | None:
     fact = context.env[slot]
     return None if fact is None else summarised(fact)
+
+
+def _is_cut(context: Context, slot: int) -> bool:
+    """Whether an integer was made narrower than the numbers it can be."""
+    step = context.program.defs.get(slot)
+    if step is None or step.kind != SIMPLE or step.eqn.primitive.name != "convert_element_type":
+        return False
+    narrow, wide = (dtype_info(v.aval.dtype) for v in (step.eqn.outvars[0], step.eqn.invars[0]))
+    whole = _whole(context, step.ins[0])
+    return wide.kind in "iu" and wide.bits > narrow.bits and whole is not None and bool(whole.hi > narrow.max)
 
 
 def _constant(context: Context, slot: int) -> int | None:

@@ -19,7 +19,7 @@ import numpy as np
 from redzone.access.site import Site
 from redzone.access.xla import ACCESSES
 from redzone.domains import Fact
-from redzone.engine.implementation import implementation
+from redzone.engine.implementation import expansion, implementation
 from redzone.engine.slice import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, bind, open_jaxpr, primitives, scan_counts
@@ -356,6 +356,8 @@ class Replay:
             return self.unfollowed(eqn)
         if inside:
             return self.unfollowed(eqn)
+        if "_prim" in eqn.params and (expanded := expansion(eqn)) is not None:
+            return self.run(*expanded, inputs, outs)
         if primitive is _SELECT and inputs[0] is not None and not np.ndim(inputs[0]):
             # Of the other cases nothing need be known.
             return [inputs[1 + int(inputs[0])]]
