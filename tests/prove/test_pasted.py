@@ -24,6 +24,7 @@ ARRAYS = [
     np.where(np.arange(800).reshape(40, 20) == 0, -1, 5).astype(np.int16),
     np.arange(100).reshape(10, 10).astype(np.float32),
     np.full((2,), 1.5, jnp.bfloat16),
+    np.broadcast_to(np.array([9, 0, 1], np.int32), (5, 20, 3)),
 ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -33,6 +34,7 @@ from redzone.prove.pieces import Work
 from redzone.prove.reach import NEAR
 from redzone.prove.replay import Purse
 from redzone.prove.sized import at_sizes, number
+from redzone.prove.states import STATES, states
 from redzone.prove.sweep import Sweep, relevant
 from redzone.prove.witness import breaking, corners, find_witness, has_sizes, is_free, plain_value, witnesses
 from redzone.prove.wraps import wraps_negatives
@@ -105,6 +107,8 @@ class Deciding:
         """The accesses whose index it limits so in some cases and an input in others: inputs of the former."""
         self.points: dict[int, list[dict[int, Any]]] = {}
         """By access: inputs that should make it leave its array."""
+        self.kept: dict[int, Witness] = {}
+        """By access: a state that keeps all conditions found, and on which it leaves its array."""
         self.buffers = Buffers(traced)
         self.parts: dict[frozenset[int], Program] = {}
         """By accesses: the part of the program that decides them."""
@@ -171,6 +175,7 @@ class Deciding:
             self.cornered |= self.at_some_sizes([*still, *(site for site in broken if id(site.eqn) in proved)])
         self.cornered |= self.steered([site for site in still if id(site.eqn) not in self.cornered])
         self.cornered |= self.together(open_sites)
+        self.cornered |= {key: witness for key, witness in self.kept.items() if key not in self.cornered}
         for site, seen in open_sites:
             key = id(site.eqn)
             self.settle(result[key], site, seen, proposals[key], key in proved)
@@ -457,7 +462,20 @@ class Deciding:
         for key in found:
             mine = relevant(left[key], list(joint))
             proposals[key] = Proposal({leaf: n for leaf, n in joint.items() if leaf in mine}, False, None)
+        sites = self.analysis.inventory.sites
+        near = [sites[k] for k, v in seen.items() if k not in found and all(_is_near(sites[k], one) for one in v)]
+        if near and has_sizes(self.traced.inputs):
+            self.on_kept_states(near, joint)
         return {key for key in found if proposals[key].needs}
+
+    @recorded("states")
+    def on_kept_states(self, sites: list[Site], needs: dict[int, Need]) -> None:
+        """Find the accesses that leave their arrays on a state that keeps every condition found."""
+        inputs = self.traced.inputs
+        cost = STATES * self.analysis.inventory.equations
+        end = max((c.limit for site in sites for c in site.columns if type(c.limit) is int), default=1)
+        tried = itertools.islice(states(inputs, self.facts, needs, end), STATES)
+        self.kept |= witnesses(self.traced.jaxpr, sites, inputs, self.facts, tried, Purse(cost, compiles=False))
 
     @recorded("validate")
     def proves(self, facts: Sequence[Fact], sites: Sequence[int]) -> tuple[set[int], dict[int, list[Seen]]]:

@@ -28,7 +28,7 @@ def pasted(value: Any) -> str:
         return f"jnp.full({value.shape}, {_number(first.item())}, '{dtype}')"
     if value.size <= WRITTEN:
         return f"jnp.array({_nested(value.tolist())}, '{dtype}')"
-    return _few(value) or _growing(value) or f"<{dtype}{list(value.shape)}>"
+    return _few(value) or _growing(value) or _rows(value) or f"<{dtype}{list(value.shape)}>"
 
 
 def _key(value: Any) -> str:
@@ -73,3 +73,11 @@ def _growing(value: np.ndarray) -> str:
         return ""
     shape = f".reshape({value.shape})" if value.ndim > 1 else ""
     return f"jnp.arange({value.size}).astype('{value.dtype.name}'){shape}"
+
+
+def _rows(value: np.ndarray) -> str:
+    """The same row again and again."""
+    row = value[(0,) * (value.ndim - 1)]
+    if value.ndim < 2 or row.size > WRITTEN or not (value == row).all():
+        return ""
+    return f"jnp.broadcast_to({pasted(row)}, {value.shape})"
