@@ -72,3 +72,11 @@ def test_a_trail_that_leaves_the_board_on_a_state_that_is_fine():
             state = np.asarray(access.witness.arguments[0])
             assert ((state[:, 1] >= 0) & (state[:, 1] <= 1)).all()
             assert access.witness.index[-1] == 10
+
+
+def test_a_range_that_only_the_access_itself_asks_for_shows_nothing():
+    def offsets(x, lengths):
+        return x[jnp.cumsum(lengths) - lengths]
+
+    report = redzone.check(offsets, redzone.Spec((100,), "float32"), redzone.Spec((10,), "int32"))
+    assert [str(a.verdict) for a in report.accesses] == ["unknown"]

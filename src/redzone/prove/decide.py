@@ -34,7 +34,7 @@ from redzone.prove.pieces import Work
 from redzone.prove.reach import NEAR
 from redzone.prove.replay import Purse
 from redzone.prove.sized import at_sizes, number
-from redzone.prove.states import STATES, states
+from redzone.prove.states import STATES, is_flag, states
 from redzone.prove.sweep import Sweep, relevant
 from redzone.prove.witness import breaking, corners, find_witness, has_sizes, is_free, plain_value, witnesses
 from redzone.prove.wraps import wraps_negatives
@@ -463,7 +463,14 @@ class Deciding:
             mine = relevant(left[key], list(joint))
             proposals[key] = Proposal({leaf: n for leaf, n in joint.items() if leaf in mine}, False, None)
         sites = self.analysis.inventory.sites
-        near = [sites[k] for k, v in seen.items() if k not in found and all(_is_near(sites[k], one) for one in v)]
+        # A range that only the access itself asks for may be too wide for it; a flag's two values are not.
+        asked = {leaf for key in found for leaf in proposals[key].needs}
+        asked |= {leaf for leaf, need in joint.items() if is_flag(need)}
+        near = [
+            sites[k]
+            for k, v in seen.items()
+            if k not in found and all(_is_near(sites[k], one) for one in v) and relevant(left[k], list(joint)) <= asked
+        ]
         if near and has_sizes(self.traced.inputs):
             self.on_kept_states(near, joint)
         return {key for key in found if proposals[key].needs}

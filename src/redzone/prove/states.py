@@ -20,6 +20,13 @@ from redzone.prove.witness import plain_value
 STATES = 10
 
 
+def is_flag(need: Need) -> bool:
+    """Whether all that is asked of an input is that it, or some of its elements, have one of two values."""
+    low, top = np.broadcast_arrays(need.lo, need.hi)
+    bound = (low > -FAR) | (top < FAR)
+    return bool((top[bound] - low[bound] <= 1).all())
+
+
 def states(
     inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], end: int
 ) -> Iterator[dict[int, Any]]:
