@@ -27,7 +27,7 @@ SOURCE = """
 
     def good(x): return x[jnp.arange(3)]
     def bad(x): return x[jnp.arange(3) + 7]
-    def lost(x): return x[jnp.sum(jnp.cos(x)).astype("int32")]
+    def lost(x): return x[jnp.round(6 * (jnp.sin(x[0]) ** 2 + jnp.cos(x[0]) ** 2)).astype("int32")]
     def needs(x, i): return x[i]
 
     def test_good():
