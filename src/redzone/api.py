@@ -82,8 +82,10 @@ def _with_assumptions(traced: Traced, facts: list[Fact], analysis: Analysis) -> 
         if known is not given:
             low, high = summarised(known).lo, summarised(known).hi
             widest = summarised(given)
-            low = inputs[i].min if at_most(low, widest.lo) else low
-            high = inputs[i].max if at_most(widest.hi, high) else high
+            # Where sizes decide which of two bounds is the tighter, what the caller promised stays: an input that is to
+            # show something has to keep it, and whether it keeps what is assumed is looked at when it is tried.
+            low = low if at_most(low, widest.lo) is False else inputs[i].min
+            high = high if at_most(widest.hi, high) is False else inputs[i].max
             inputs[i] = dataclasses.replace(inputs[i], min=low, max=high)
     return analysis.inputs, dataclasses.replace(traced, inputs=tuple(inputs))
 

@@ -7,11 +7,13 @@ import random
 import traceback
 from typing import Any
 
+import numpy as np
+
 from redzone.api import check_traced, symbolic_sizes
 from redzone.domains.symbolic import sizes as program_sizes
 from redzone.engine import analyse
-from tests.fuzz.at_size import AtSize, TooLarge
-from tests.fuzz.check import Discarded, Outcome, masked_shows, run_once
+from tests.fuzz.at_size import AtSize, TooLarge, holds
+from tests.fuzz.check import Discarded, Outcome, masked_shows, run_once, within
 from tests.fuzz.conditions import keeping, narrowed, satisfied
 from tests.fuzz.exact import Interpreter
 from tests.fuzz.generate import sample
@@ -45,6 +47,18 @@ def examine(program: SymbolicProgram, sizes: int = SIZES, runs: int = RUNS) -> O
         return outcome
     for access in report.accesses:
         outcome.counts[str(access.verdict)] += 1
+    try:
+        for access in report.accesses:
+            if access.witness is not None:
+                _witnessed(program, subject.jaxpr, report, access, outcome)
+            elif access.verdict == "unsafe":
+                outcome.failure = Failure("unsafe without witness", access.primitive, access.message)
+                return outcome
+    except TooLarge:
+        outcome.counts["no such size"] += 1
+    except Contradiction as contradiction:
+        outcome.failure = contradiction.failure
+        return outcome
     rng = random.Random(f"sizes:{program.seed}")
     for chosen in program.sizes(rng, sizes):
         try:
@@ -58,6 +72,30 @@ def examine(program: SymbolicProgram, sizes: int = SIZES, runs: int = RUNS) -> O
             return outcome
         outcome.counts["sizes"] += 1
     return outcome
+
+
+def _witnessed(program: SymbolicProgram, closed: Any, report: Any, access: Any, outcome: Outcome) -> None:
+    """The input that is to show an access outside: of a size that is allowed, inside the contract, and it leaves."""
+    args = outcome.arguments = [np.asarray(a) for a in access.witness.arguments]
+    # The first arguments are as long as the names say.
+    sizes = {name: int(args[k].shape[0]) for k, name in enumerate(program.names)}
+    allowed = holds(program.constraints, sizes)
+    arguments = [a.at(sizes) for a in program.arguments]
+    if not allowed or not all(
+        v.shape == a.shape and v.dtype == a.dtype and within(a, v) for a, v in zip(arguments, args, strict=True)
+    ):
+        detail = f"{args} at {sizes} is not in {arguments}, {program.constraints}"
+        raise Contradiction(Failure("witness breaks the contract", access.primitive, detail, access.eqn))
+    here = AtSize(closed, sizes)
+    interpreter = Interpreter(here.closed, LIMIT)
+    if interpreter.breaks_a_promise(args):
+        detail = f"{args} break an assumption\n  {access.eqn}"
+        raise Contradiction(Failure("witness breaks the contract", access.primitive, detail, access.eqn))
+    watch = run_once(interpreter, args, Watch(None, here.accesses(report)), outcome.counts)
+    if watch is not None and id(access.eqn) not in {here.origin[key] for key in watch.left}:
+        detail = f"at {sizes}: {access.message}\n  {access.eqn}"
+        raise Contradiction(Failure("witness stays inside", access.primitive, detail, access.eqn))
+    outcome.counts["witness replayed"] += 1
 
 
 def _hold(

@@ -70,3 +70,19 @@ def test_no_size_breaks_a_constraint(dims: tuple[str, ...]) -> None:
     x, y = access.witness.args
     sizes = {"n": x.shape[0], "m": y.shape[0], "mod": lambda a, b: a % b}
     assert all(eval(text, {}, sizes) for text in dims), (dims, x.shape, y.shape)
+
+
+def test_a_window_that_is_empty_at_some_sizes_is_nowhere_outside() -> None:
+    access = _only(lambda x: lax.dynamic_slice(x, (np.int32(2),), (x.shape[0] // 4,)), ROWS)
+    assert access.verdict != "unsafe"
+
+
+def test_what_is_assumed_does_not_take_the_place_of_what_was_promised() -> None:
+    def read(x: Any, i: Any) -> Any:
+        redzone.assume((i >= 0) & (i < x.shape[0] ** 2))
+        return lax.dynamic_slice(x, (i,), (1,))
+
+    access = _only(read, ROWS, redzone.Spec((), "int32", min=0, max=9), dims=("n >= 3",))
+    assert access.witness is not None
+    x, i = access.witness.args
+    assert x.shape[0] <= i <= 9

@@ -50,8 +50,12 @@ def at_sizes(closed: Any, sites: Sequence[Site], inputs: Sequence[Input], run: R
             facts = [one.fact() for one in sized]
             known = [(site, program.made[id(site.eqn)]) for site in left if id(site.eqn) in program.made]
             builds = [ACCESSES[new.primitive](new, site.chain) for site, new in known]
+            # At some sizes a window is empty, and no element of it is anywhere.
+            builds = [site for site in builds if 0 not in site.window]
             here = {id(new): id(site.eqn) for site, new in known}
         except (NoSuchSize, ArithmeticError, ValueError, KeyError):
+            continue
+        if not builds:
             continue
         said = ", ".join(f"{name}={size}" for name, size in sorted(sizes.items()))
         for key, witness in run(program.closed, builds, sized, facts, sizes).items():
