@@ -225,6 +225,14 @@ def _floor(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> N
     )
 
 
+def _total(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    """Running sums of floats are not negative if nothing in them is."""
+    whole = need.uniform()
+    if dtype_info(step.eqn.outvars[0].aval.dtype).kind != "f" or whole.lo > 0 or not is_far(whole.hi):
+        raise Lost(step)
+    ask(0, 0.0, FAR)
+
+
 ARITHMETIC = {
     "add": _add,
     "sub": _sub,
@@ -240,4 +248,5 @@ ARITHMETIC = {
     "convert": _convert,
     "same": _same,
     "floor": _floor,
+    "total": _total,
 }

@@ -14,6 +14,7 @@ import numpy as np
 
 from redzone.domains import dtype_info, summarised
 from redzone.domains.fact import TRUE
+from redzone.domains.symbolic import at_most
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.loops import counted_by
@@ -21,7 +22,7 @@ from redzone.engine.program import CALL, COND, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
 from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives
-from redzone.prove.need import Lost, Need, hashable, is_apart, is_far
+from redzone.prove.need import FAR, Lost, Need, hashable, is_apart, is_far
 from redzone.prove.need_arithmetic import ARITHMETIC, shifted, times
 from redzone.prove.need_movement import MOVEMENT
 from redzone.rules.table import SAME, SUMMARY
@@ -74,6 +75,7 @@ _NAMES = {
         "sharding_constraint": "same",
         "pvary": "same",
         "floor": "floor",
+        "cumsum": "total",
         "all_gather": "content",
         "all_to_all": "content",
         "pmax": "content",
@@ -267,6 +269,9 @@ class Walk:
         if step.kind in (COND, CALL):
             self.into(context, step, slot, need)
             return
+        if step.kind == SCAN and step.extra.search is not None and slot == step.outs[1]:
+            self.searched(context, step, need, stop, at)
+            return
         if step.kind != SIMPLE:
             raise Lost(step)
 
@@ -301,7 +306,7 @@ class Walk:
         kind = _NAMES.get(step.eqn.primitive)
         if kind is None or len(step.ins) != len(step.eqn.invars):
             raise Lost(step)
-        if dtype_info(step.eqn.outvars[0].aval.dtype).kind == "f" and kind not in ("same", "floor", *MOVEMENT):
+        if dtype_info(step.eqn.outvars[0].aval.dtype).kind == "f" and kind not in ("same", "floor", "total", *MOVEMENT):
             raise Lost(step)
         if kind == "add" and self.flagged(context, step, need, stop, at):
             return
@@ -312,6 +317,13 @@ class Walk:
                 ask(position, moved.lo, moved.hi)
         else:
             ARITHMETIC[kind](self, step, [env[i] for i in step.ins], need, ask)
+
+    def searched(self, context: Context, step: Step, need: Need, stop: dict[int, Need] | None, at: int) -> None:
+        """A share of the last of running sums, looked for among them: found before the end if that is not negative."""
+        share, whole = step.extra.search, need.uniform()
+        if not (at_most(whole.lo, 0) and at_most(share.size - 1, whole.hi)):
+            raise Lost(step)
+        self.reach(context, share.last, Need(0.0, FAR), stop, at)
 
     def flagged(self, context: Context, step: Step, need: Need, stop: dict[int, Need] | None, at: int) -> bool:
         """`a * y + b * (1 - y)`: y is asked to be 0 or 1, and each of the two to meet the need."""
