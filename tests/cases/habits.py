@@ -214,3 +214,18 @@ def sampled_by_what_may_be_negative(x, p, key):
 def sampled_by_weights_without_end(x, p, key):
     at = jax.random.choice(jax.random.wrap_key_data(key), 16, (5,), p=p)  #: safe
     return x[at]  #: safe
+
+
+@case(f32(20), i32(6), i32())
+def wrapped_by_a_size_that_is_given(x, i, n):
+    return lax.dynamic_slice(x, ((i % jnp.maximum(n, 1))[2],), (1,))  #: requires
+
+
+@case(f32(20), i32(6, min=0), i32(min=1, max=21))
+def wrapped_by_a_size_too_large(x, i, n):
+    return lax.dynamic_slice(x, ((i % n)[2],), (1,))  #: requires
+
+
+@case(f32(20), i32(), u32(2))
+def drawn_below_a_number(x, n, key):
+    return x[jax.random.randint(jax.random.wrap_key_data(key), (5,), 0, n)]  #: requires

@@ -23,7 +23,7 @@ from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
 from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives
 from redzone.prove.need import FAR, Lost, Need, hashable, is_apart, is_far
-from redzone.prove.need_arithmetic import ARITHMETIC, shifted, times
+from redzone.prove.need_arithmetic import ARITHMETIC, limits_divisor, shifted, times
 from redzone.prove.need_movement import MOVEMENT
 from redzone.rules.table import SAME, SUMMARY
 
@@ -300,6 +300,9 @@ class Walk:
             ask(0, times(need.lo, k.lo, 0), times(need.hi, k.lo, k.lo - 1))
             return
         if step.rule is REMAINDER:
+            if limits_divisor(env[step.ins[1]], need):
+                ask(1, -FAR, need.uniform().hi + 1)
+                return
             self.made = True
             ask(0, need.lo, need.hi)
             return
