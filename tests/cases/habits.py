@@ -229,3 +229,33 @@ def wrapped_by_a_size_too_large(x, i, n):
 @case(f32(20), i32(), u32(2))
 def drawn_below_a_number(x, n, key):
     return x[jax.random.randint(jax.random.wrap_key_data(key), (5,), 0, n)]  #: requires
+
+
+@case(f32(100), i32(10))
+def offsets_of_pieces(x, lengths):
+    return x[jnp.cumsum(lengths) - lengths]  #: requires
+
+
+@case(f32(100), i32(10, min=0, max=11))
+def offsets_of_pieces_that_fit(x, lengths):
+    return x[jnp.cumsum(lengths) - lengths]  #: safe
+
+
+@case(f32(99), i32(10, min=0, max=11))
+def offsets_of_pieces_one_too_long(x, lengths):
+    return x[jnp.cumsum(lengths) - lengths]  #: unsafe
+
+
+@case(f32(100), i32(10, min=0, max=11), i32(10, min=0, max=11))
+def offsets_less_other_lengths(x, lengths, others):
+    return x[jnp.cumsum(lengths) - others + 11]  #: unsafe
+
+
+@case(f32(100), i32(10, min=0, max=11))
+def offsets_less_the_lengths_turned_round(x, lengths):
+    return x[jnp.cumsum(lengths) - lengths[::-1]]  #: unknown
+
+
+@case(f32(300), u8(40, min=0, max=200))
+def offsets_that_wrap(x, lengths):
+    return x[(jnp.cumsum(lengths, dtype="uint8") - lengths)[3:4].astype(int) + 50]  #: unknown

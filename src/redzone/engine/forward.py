@@ -15,6 +15,7 @@ from redzone.domains.fact import is_small
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.either import in_either, parts_of
+from redzone.engine.exclusive import others_before, sum_before
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import before, running_sum, summed
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
@@ -30,7 +31,7 @@ _SELECT = RULES[primitives()["select_n_p"]]
 _ADD, _SUB, _MUL = (RULES[primitives()[n]] for n in ("add_p", "sub_p", "mul_p"))
 _BLENDED = frozenset((_ADD, _SUB, _MUL))
 _CONVERT = primitives()["convert_element_type_p"]
-_DIV = RULES[primitives()["div_p"]]
+_DIV, _SUB = RULES[primitives()["div_p"]], RULES[primitives()["sub_p"]]
 _SUMS = frozenset(RULES[primitives()[n]] for n in ("cumsum_p", "reduce_sum_p"))
 _HERE = ("here",)
 #: A sum beyond this has the bounds of its integer type.
@@ -165,6 +166,8 @@ class Runner:
                 env[outs[0]] = result if type(result) is Fact else result[0]
                 if rule is _DIV:
                     self.share(program, env, step)
+                elif rule is _SUB:
+                    self.before(program, env, step)
                 if step.extra is not False and rule in _BLENDED:
                     self.blend(program, env, step)
             else:
@@ -323,6 +326,16 @@ class Runner:
                 refiner = None
             self.assumed[key] = refiner
         return self.assumed[key]
+
+    def before(self, program: Program, env: list[Any], step: Step) -> None:
+        key = ("before", step.outs[0])
+        count = program.memo.get(key)
+        if count is None:
+            count = program.memo[key] = others_before(program, step)
+        if count:
+            known = sum_before(count, env[step.ins[1]], step.eqn.outvars[0].aval.dtype)
+            fact = env[step.outs[0]]
+            env[step.outs[0]] = fact if known is None else meet(summarised(fact), known) or fact
 
     def share(self, program: Program, env: list[Any], step: Step) -> None:
         if step.extra is None:

@@ -15,6 +15,7 @@ import numpy as np
 from redzone.domains import dtype_info, summarised
 from redzone.domains.fact import TRUE
 from redzone.domains.symbolic import at_most
+from redzone.engine.exclusive import others_before
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.loops import counted_by
@@ -312,6 +313,11 @@ class Walk:
         if dtype_info(step.eqn.outvars[0].aval.dtype).kind == "f" and kind not in ("same", "floor", "total", *MOVEMENT):
             raise Lost(step)
         if kind == "add" and self.flagged(context, step, need, stop, at):
+            return
+        before = others_before(context.program, step) if kind == "sub" else 0
+        if before and not is_apart(need.lo) and not is_apart(need.hi) and at_most(need.lo, 0):
+            # Lengths that are not negative, and short enough together.
+            ask(1, 0, need.hi if is_far(need.hi) else need.hi // before)
             return
         if kind == "select":
             self.select(context, step, need, stop, at)
