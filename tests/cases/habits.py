@@ -163,3 +163,99 @@ def the_remainder_by_an_input(x, i, j):
 @case(f32(4), u32(2))
 def the_highest_bits_of_a_hash(x, words):
     return x[(words[0] * np.uint32(2654435761)) >> np.uint32(30)]  #: safe
+
+
+@case(f32(16), f32(16), u32(2))
+def sampled_by_softmax(x, logits, key):
+    p = jax.nn.softmax(logits)
+    at = jax.random.choice(jax.random.wrap_key_data(key), 16, (5,), p=p)  #: safe
+    return x[at]  #: safe
+
+
+@case(f32(4), f32(4, 4))
+def shares_of_rows(x, logits):
+    grown = jnp.exp(logits)
+    share = grown / grown.sum(1, keepdims=True)
+    return x[(share[2] * 3).astype(int)]  #: safe
+
+
+@case(f32(4), f32(4, 4))
+def shares_of_other_rows(x, logits):
+    grown = jnp.exp(logits)
+    share = grown / jnp.broadcast_to(grown.sum(1)[None, :], (4, 4))
+    return x[(share[2] * 3).astype(int)]  #: unknown
+
+
+@case(f32(4), f32(4))
+def shares_of_another_sum(x, logits):
+    share = jnp.exp(logits) / jnp.exp(-logits).sum(keepdims=True)
+    return x[(share * 3).astype(int)]  #: unknown
+
+
+@case(f32(4), f32(4))
+def shares_of_numbers_of_any_sign(x, numbers):
+    share = numbers / numbers.sum(keepdims=True)
+    return x[(share * 3).astype(int)]  #: unknown
+
+
+@case(f32(16), f32(16), u32(2))
+def sampled_by_given_probabilities(x, p, key):
+    at = jax.random.choice(jax.random.wrap_key_data(key), 16, (5,), p=p)  #: safe
+    return x[at]  #: requires
+
+
+@case(f32(16), f32(16, min=-1.0, max=1.0), u32(2))
+def sampled_by_what_may_be_negative(x, p, key):
+    at = jax.random.choice(jax.random.wrap_key_data(key), 16, (5,), p=p)  #: safe
+    return x[at]  #: requires
+
+
+@case(f32(16), f32(16, min=0.0, max=1e38), u32(2))
+def sampled_by_weights_without_end(x, p, key):
+    at = jax.random.choice(jax.random.wrap_key_data(key), 16, (5,), p=p)  #: safe
+    return x[at]  #: safe
+
+
+@case(f32(20), i32(6), i32())
+def wrapped_by_a_size_that_is_given(x, i, n):
+    return lax.dynamic_slice(x, ((i % jnp.maximum(n, 1))[2],), (1,))  #: requires
+
+
+@case(f32(20), i32(6, min=0), i32(min=1, max=21))
+def wrapped_by_a_size_too_large(x, i, n):
+    return lax.dynamic_slice(x, ((i % n)[2],), (1,))  #: requires
+
+
+@case(f32(20), i32(), u32(2))
+def drawn_below_a_number(x, n, key):
+    return x[jax.random.randint(jax.random.wrap_key_data(key), (5,), 0, n)]  #: requires
+
+
+@case(f32(100), i32(10))
+def offsets_of_pieces(x, lengths):
+    return x[jnp.cumsum(lengths) - lengths]  #: requires
+
+
+@case(f32(100), i32(10, min=0, max=11))
+def offsets_of_pieces_that_fit(x, lengths):
+    return x[jnp.cumsum(lengths) - lengths]  #: safe
+
+
+@case(f32(99), i32(10, min=0, max=11))
+def offsets_of_pieces_one_too_long(x, lengths):
+    return x[jnp.cumsum(lengths) - lengths]  #: unsafe
+
+
+@case(f32(100), i32(10, min=0, max=11), i32(10, min=0, max=11))
+def offsets_less_other_lengths(x, lengths, others):
+    return x[jnp.cumsum(lengths) - others + 11]  #: unsafe
+
+
+@case(f32(100), i32(10, min=0, max=11))
+def offsets_less_the_lengths_turned_round(x, lengths):
+    return x[jnp.cumsum(lengths) - lengths[::-1]]  #: unknown
+
+
+@case(f32(300), u8(40, min=0, max=200))
+def offsets_that_wrap(x, lengths):
+    return x[(jnp.cumsum(lengths, dtype="uint8") - lengths)[3:4].astype(int) + 50]  #: unknown

@@ -53,6 +53,9 @@ class _Fixed:
     seed: int = 0
     related: bool = False
 
+    def inputs(self):
+        return []
+
     def trace(self):
         return jax.make_jaxpr(self.function)(*(a.struct() for a in self.arguments))
 

@@ -266,6 +266,7 @@ LOOPS, REFINE, FORWARD = "engine.loops", "engine.refine", "engine.forward"
 
 ENGINE_MUTANTS = [
     EngineMutant("a conjunction fails by its first part", "engine.forward:parts_of", _fails_by_its_first_part),
+    EngineMutant("every quotient is a share", "engine.forward:is_share", lambda right: lambda program, step: True),
     EngineMutant("a row is written backwards", "rules.indexing:_row_written", _row_backwards),
     EngineMutant("< is read as ≤ - 1 too strictly", f"{REFINE}:_satisfying", _relation_read_as({"le": "lt"})),
     EngineMutant("≥ is read as >", f"{REFINE}:_satisfying", _relation_read_as({"ge": "gt"})),

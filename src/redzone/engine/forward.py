@@ -15,10 +15,12 @@ from redzone.domains.fact import is_small
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.either import in_either, parts_of
+from redzone.engine.exclusive import others_before, sum_before
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import before, running_sum, summed
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
+from redzone.engine.share import SHARE, is_share
 from redzone.engine.tabulate import SPREAD, tabulated
 from redzone.engine.wrapping import from_the_end, wrapped_by
 from redzone.frontend.compat import primitives
@@ -29,6 +31,7 @@ _SELECT = RULES[primitives()["select_n_p"]]
 _ADD, _SUB, _MUL = (RULES[primitives()[n]] for n in ("add_p", "sub_p", "mul_p"))
 _BLENDED = frozenset((_ADD, _SUB, _MUL))
 _CONVERT = primitives()["convert_element_type_p"]
+_DIV, _SUB = RULES[primitives()["div_p"]], RULES[primitives()["sub_p"]]
 _SUMS = frozenset(RULES[primitives()[n]] for n in ("cumsum_p", "reduce_sum_p"))
 _HERE = ("here",)
 #: A sum beyond this has the bounds of its integer type.
@@ -161,6 +164,10 @@ class Runner:
                 result = self.gave_up(step, error)
             if len(outs) == 1:
                 env[outs[0]] = result if type(result) is Fact else result[0]
+                if rule is _DIV:
+                    self.share(program, env, step)
+                elif rule is _SUB:
+                    self.before(program, env, step)
                 if step.extra is not False and rule in _BLENDED:
                     self.blend(program, env, step)
             else:
@@ -319,6 +326,23 @@ class Runner:
                 refiner = None
             self.assumed[key] = refiner
         return self.assumed[key]
+
+    def before(self, program: Program, env: list[Any], step: Step) -> None:
+        key = ("before", step.outs[0])
+        count = program.memo.get(key)
+        if count is None:
+            count = program.memo[key] = others_before(program, step)
+        if count:
+            known = sum_before(count, env[step.ins[1]], step.eqn.outvars[0].aval.dtype)
+            fact = env[step.outs[0]]
+            env[step.outs[0]] = fact if known is None else meet(summarised(fact), known) or fact
+
+    def share(self, program: Program, env: list[Any], step: Step) -> None:
+        if step.extra is None:
+            step.extra = is_share(program, step)
+        fact = env[step.outs[0]]
+        if step.extra and type(fact.lo) is float:
+            env[step.outs[0]] = meet(fact, SHARE) or fact
 
     def blend(self, program: Program, env: list[Any], step: Step) -> None:
         """A sum or product in which something counts only under a condition, `x * (a == 1)`: with and without it."""

@@ -182,7 +182,10 @@ def _is_last(resolve: Resolve, frame: Any, atom: Any, array: tuple[Any, Any], si
 def stays_below(share: Share, last: Fact, part: Fact, low: Fact, high: Fact, rounds: Any) -> bool:
     """Whether the search ends before the array's end; of a last element that is NaN, every share is that NaN."""
     last, part = summarised(last), summarised(part)
-    if part.nan or not (last.lo >= 0 and last.hi < math.inf and -math.inf < part.lo and part.hi <= 1):
+    if part.nan or not (last.lo >= 0 and -math.inf < part.lo and part.hi <= 1):
+        return False
+    if last.hi == math.inf and not part.lo > 0:
+        # None of infinitely much would be NaN, which is found nowhere.
         return False
     if not (low.step == 0 and low.lo == 0 and high.step == 0 and high.lo == share.size and type(rounds) is int):
         return False

@@ -140,8 +140,19 @@ def _div(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> Non
 
 
 def _rem(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    if summarised(facts[0]).lo >= 0 and limits_divisor(facts[1], need):
+        ask(1, -FAR, need.uniform().hi + 1)
+        return
     walk.made = True
     ask(0, need.lo, need.hi)
+
+
+def limits_divisor(divisor: Fact, need: Need) -> bool:
+    """Whether a remainder that is not negative keeps a need if its divisor, positive and not constant, is small."""
+    whole, divisor = need.uniform(), summarised(divisor)
+    if type(divisor.lo) is not int or type(whole.hi) is not int or type(whole.lo) is not int:
+        return False
+    return divisor.step != 0 and divisor.lo >= 1 and whole.lo <= 0 <= whole.hi and not is_far(whole.hi)
 
 
 def _mask(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
@@ -225,6 +236,14 @@ def _floor(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> N
     )
 
 
+def _total(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    """Running sums of floats are not negative if nothing in them is."""
+    whole = need.uniform()
+    if dtype_info(step.eqn.outvars[0].aval.dtype).kind != "f" or whole.lo > 0 or not is_far(whole.hi):
+        raise Lost(step)
+    ask(0, 0.0, FAR)
+
+
 ARITHMETIC = {
     "add": _add,
     "sub": _sub,
@@ -240,4 +259,5 @@ ARITHMETIC = {
     "convert": _convert,
     "same": _same,
     "floor": _floor,
+    "total": _total,
 }

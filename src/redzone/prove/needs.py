@@ -14,6 +14,8 @@ import numpy as np
 
 from redzone.domains import dtype_info, summarised
 from redzone.domains.fact import TRUE
+from redzone.domains.symbolic import at_most
+from redzone.engine.exclusive import others_before
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.loops import counted_by
@@ -21,8 +23,8 @@ from redzone.engine.program import CALL, COND, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
 from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives
-from redzone.prove.need import Lost, Need, hashable, is_apart, is_far
-from redzone.prove.need_arithmetic import ARITHMETIC, shifted, times
+from redzone.prove.need import FAR, Lost, Need, hashable, is_apart, is_far
+from redzone.prove.need_arithmetic import ARITHMETIC, limits_divisor, shifted, times
 from redzone.prove.need_movement import MOVEMENT
 from redzone.rules.table import SAME, SUMMARY
 
@@ -74,6 +76,7 @@ _NAMES = {
         "sharding_constraint": "same",
         "pvary": "same",
         "floor": "floor",
+        "cumsum": "total",
         "all_gather": "content",
         "all_to_all": "content",
         "pmax": "content",
@@ -267,6 +270,9 @@ class Walk:
         if step.kind in (COND, CALL):
             self.into(context, step, slot, need)
             return
+        if step.kind == SCAN and step.extra.search is not None and slot == step.outs[1]:
+            self.searched(context, step, need, stop, at)
+            return
         if step.kind != SIMPLE:
             raise Lost(step)
 
@@ -295,15 +301,23 @@ class Walk:
             ask(0, times(need.lo, k.lo, 0), times(need.hi, k.lo, k.lo - 1))
             return
         if step.rule is REMAINDER:
+            if limits_divisor(env[step.ins[1]], need):
+                ask(1, -FAR, need.uniform().hi + 1)
+                return
             self.made = True
             ask(0, need.lo, need.hi)
             return
         kind = _NAMES.get(step.eqn.primitive)
         if kind is None or len(step.ins) != len(step.eqn.invars):
             raise Lost(step)
-        if dtype_info(step.eqn.outvars[0].aval.dtype).kind == "f" and kind not in ("same", "floor", *MOVEMENT):
+        if dtype_info(step.eqn.outvars[0].aval.dtype).kind == "f" and kind not in ("same", "floor", "total", *MOVEMENT):
             raise Lost(step)
         if kind == "add" and self.flagged(context, step, need, stop, at):
+            return
+        before = others_before(context.program, step) if kind == "sub" else 0
+        if before and not is_apart(need.lo) and not is_apart(need.hi) and at_most(need.lo, 0):
+            # Lengths that are not negative, and short enough together.
+            ask(1, 0, need.hi if is_far(need.hi) else need.hi // before)
             return
         if kind == "select":
             self.select(context, step, need, stop, at)
@@ -312,6 +326,13 @@ class Walk:
                 ask(position, moved.lo, moved.hi)
         else:
             ARITHMETIC[kind](self, step, [env[i] for i in step.ins], need, ask)
+
+    def searched(self, context: Context, step: Step, need: Need, stop: dict[int, Need] | None, at: int) -> None:
+        """A share of the last of running sums, looked for among them: found before the end if that is not negative."""
+        share, whole = step.extra.search, need.uniform()
+        if not (at_most(whole.lo, 0) and at_most(share.size - 1, whole.hi)):
+            raise Lost(step)
+        self.reach(context, share.last, Need(0.0, FAR), stop, at)
 
     def flagged(self, context: Context, step: Step, need: Need, stop: dict[int, Need] | None, at: int) -> bool:
         """`a * y + b * (1 - y)`: y is asked to be 0 or 1, and each of the two to meet the need."""

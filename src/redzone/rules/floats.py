@@ -18,14 +18,32 @@ from redzone.domains.fact import flushed
 _INF = math.inf
 
 
-def outward(lo: float, hi: float, nan: bool, info: DtypeInfo) -> Fact:
-    """The range [lo, hi] of exact results as the dtype holds it after rounding."""
+def outward(lo: float, hi: float, nan: bool, info: DtypeInfo, known: tuple[bool, bool] = (False, False)) -> Fact:
+    """The range [lo, hi] of exact results as the dtype holds it after rounding.
+
+    `known` tells which of the two is the exact result itself, not one rounded to the precision it was computed in.
+    """
     if lo != lo or hi != hi:
         return TOP_FLOAT
     if info.bits <= 8:
         return TOP_FLOAT
-    lo, hi = flushed(_down(lo, info), _up(hi, info))
+    lo = lo if known[0] and _holds(lo, info) else _down(lo, info)
+    hi = hi if known[1] and _holds(hi, info) else _up(hi, info)
+    lo, hi = flushed(lo, hi)
     return Fact(lo, hi, 0 if lo == hi and not nan else 1, nan)
+
+
+def _holds(x: float, info: DtypeInfo) -> bool:
+    """Whether float32 holds a number exactly, as a normal number."""
+    return info.bits == 32 and math.isfinite(x) and 2.0**-126 <= abs(x) < 2.0**127 and float(np.float32(x)) == x
+
+
+def _sums_to(x: float, y: float, total: float) -> bool:
+    """Whether a sum came out exact."""
+    if not math.isfinite(total):
+        return False
+    back = total - x
+    return (x - (total - back)) + (y - back) == 0.0
 
 
 def _exact(x: float, info: DtypeInfo) -> bool:
@@ -66,7 +84,7 @@ def add(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     nan = a.nan or b.nan or (a.hi == _INF and b.lo == -_INF) or (a.lo == -_INF and b.hi == _INF)
     lo = -_INF if -_INF in (a.lo, b.lo) else a.lo + b.lo
     hi = _INF if _INF in (a.hi, b.hi) else a.hi + b.hi
-    return outward(lo, hi, nan, info)
+    return outward(lo, hi, nan, info, (_sums_to(a.lo, b.lo, lo), _sums_to(a.hi, b.hi, hi)))
 
 
 def neg(a: Fact) -> Fact:
@@ -83,7 +101,9 @@ def mul(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     infinite = _INF in (a.hi, b.hi, -a.lo, -b.lo)
     nan = a.nan or b.nan or (infinite and (a.lo <= 0 <= a.hi or b.lo <= 0 <= b.hi))
     corners = [_product(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
-    return outward(min(corners), max(corners), nan, info)
+    # The product of two numbers of 24 bits has 48.
+    known = all(_holds(x, info) or x == 0 for x in (a.lo, a.hi, b.lo, b.hi))
+    return outward(min(corners), max(corners), nan, info, (known, known))
 
 
 def div(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
