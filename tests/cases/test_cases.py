@@ -59,9 +59,6 @@ class _Fixed:
     def trace(self):
         return jax.make_jaxpr(self.function)(*(a.struct() for a in self.arguments))
 
-    def inputs(self):
-        return []
-
 
 @pytest.mark.parametrize("case", [c for c in CASES if c.runs], ids=lambda c: c.name)
 def test_no_run_contradicts_it(case):
