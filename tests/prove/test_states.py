@@ -76,7 +76,7 @@ def test_a_trail_that_leaves_the_board_on_a_state_that_is_fine():
 
 def test_a_range_that_only_the_access_itself_asks_for_shows_nothing():
     def offsets(x, lengths):
-        return x.at[jnp.cumsum(lengths) - lengths].get(mode="promise_in_bounds")
+        return x[jnp.cumsum(lengths) - lengths[::-1]]
 
     report = redzone.check(offsets, redzone.Spec((100,), "float32"), redzone.Spec((10,), "int32"))
-    assert [str(a.verdict) for a in report.accesses] == ["requires"]
+    assert [str(a.verdict) for a in report.accesses] == ["unknown"]
