@@ -15,7 +15,6 @@ from redzone.domains.fact import is_small
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.either import in_either, parts_of
-from redzone.engine.exclusive import others_before, sum_before
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import before, running_sum, summed
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
@@ -166,8 +165,6 @@ class Runner:
                 env[outs[0]] = result if type(result) is Fact else result[0]
                 if rule is _DIV:
                     self.share(program, env, step)
-                elif rule is _SUB:
-                    self.before(program, env, step)
                 if step.extra is not False and rule in _BLENDED:
                     self.blend(program, env, step)
             else:
@@ -326,16 +323,6 @@ class Runner:
                 refiner = None
             self.assumed[key] = refiner
         return self.assumed[key]
-
-    def before(self, program: Program, env: list[Any], step: Step) -> None:
-        key = ("before", step.outs[0])
-        count = program.memo.get(key)
-        if count is None:
-            count = program.memo[key] = others_before(program, step)
-        if count:
-            known = sum_before(count, env[step.ins[1]], step.eqn.outvars[0].aval.dtype)
-            fact = env[step.outs[0]]
-            env[step.outs[0]] = fact if known is None else meet(summarised(fact), known) or fact
 
     def share(self, program: Program, env: list[Any], step: Step) -> None:
         if step.extra is None:

@@ -37,11 +37,19 @@ def summed(program: Program, env: list[Any], step: Step) -> Fact:
 
 
 def running_sum(program: Program, step: Step) -> Step | None:
-    """For a difference `cumsum(x) - x`: the step that sums up."""
+    """For a difference `cumsum(x) - x`, from either end: the step that sums up."""
     total = _made(program, step.ins[0])
-    if total is None or total.eqn.primitive is not _CUMSUM or total.eqn.params["reverse"]:
+    if total is None or total.eqn.primitive is not _CUMSUM or step.eqn.outvars[0].aval != total.eqn.outvars[0].aval:
         return None
-    return total if _source(program, total.ins[0]) == _source(program, step.ins[1]) else None
+    # Two uses of a value that nobody asked about need not be one value.
+    source = _source(program, total.ins[0])
+    return total if source == _source(program, step.ins[1]) and source not in program.unknown else None
+
+
+def others(total: Step) -> int:
+    """How many elements a sum of those before one adds up at most; 0 where that is not known."""
+    n = total.eqn.invars[0].aval.shape[total.eqn.params["axis"]]
+    return max(n - 1, 0) if type(n) is int else 0
 
 
 def before(program: Program, env: list[Any], total: Step, plain: Fact) -> Fact:

@@ -15,10 +15,10 @@ import numpy as np
 from redzone.domains import dtype_info, summarised
 from redzone.domains.fact import TRUE
 from redzone.domains.symbolic import at_most
-from redzone.engine.exclusive import others_before
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.loops import counted_by
+from redzone.engine.mass import others, running_sum
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
 from redzone.engine.wrapping import wrapped_by
@@ -314,7 +314,8 @@ class Walk:
             raise Lost(step)
         if kind == "add" and self.flagged(context, step, need, stop, at):
             return
-        before = others_before(context.program, step) if kind == "sub" else 0
+        total = running_sum(context.program, step) if kind == "sub" else None
+        before = 0 if total is None else others(total)
         if before and not is_apart(need.lo) and not is_apart(need.hi) and at_most(need.lo, 0):
             # Lengths that are not negative, and short enough together.
             ask(1, 0, need.hi if is_far(need.hi) else need.hi // before)
