@@ -119,3 +119,18 @@ def written_at_an_unknown_place(x, table, k):
     table = table.at[k, 0].set(5)  #: safe
     value = x[table[0, 1], 0]  #: safe
     return value + lax.dynamic_slice(x, (table[1, 0], 0), (1, 1))[0, 0]  #: unsafe
+
+
+@case(f32(10), i32(), i32())
+def between_two_that_are_in_order(x, a, b):
+    return lax.cond((a >= 0) & (a <= b) & (b < 10), lambda: x[b - a] + x[a], lambda: 0.0)  #: safe
+
+
+@case(f32(10), i32(), i32(), i32())
+def between_three_that_are_in_order(x, a, b, c):
+    return lax.cond((a <= b) & (b < c) & (c <= 10) & (a >= 0), lambda: x[a], lambda: 0.0)  #: safe
+
+
+@case(f32(10), i32(), i32(), i32())
+def between_three_that_are_almost_in_order(x, a, b, c):
+    return lax.cond((a <= b) & (b <= c) & (c <= 10) & (a >= 0), lambda: x[a], lambda: 0.0)  #: unsafe

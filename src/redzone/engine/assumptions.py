@@ -73,8 +73,10 @@ def _conclusions(
                 use_order(program, refiner, one.slot)
             else:
                 refiner.narrow(one.slot, one.fact, ALL)
+                refiner.again()
         except Infeasible:
             refiner.known, refiner.counted = before, 0
+            refiner.pairs.clear()
             broken.append(one)
     return refiner, broken
 

@@ -412,6 +412,7 @@ class Runner:
         hi = k if k < last else max(which.hi, last)
         try:
             refiner.narrow(step.ins[0], Fact(lo, hi, 0 if lo == hi else 1), ALL)
+            refiner.again()
             return [same.get(i) or refiner.value(i, ALL) for i in step.ins]
         except Infeasible:
             return None

@@ -26,6 +26,8 @@ from redzone.rules.table import SAME
 BUDGET = 60
 #: How many equations deep a value is recomputed.
 DEPTH = 14
+#: How many comparisons of two values are looked at once more.
+PAIRS = 4
 
 ALL = ("all",)
 #: The last part of a level that is about every element along some dimensions.
@@ -172,7 +174,9 @@ class Refiner:
         "env",
         "known",
         "learnt",
+        "learnt_since",
         "masks",
+        "pairs",
         "program",
         "recomputed",
         "rows",
@@ -194,6 +198,9 @@ class Refiner:
         self.cuts = 0
         """How often the budget or the depth ended a look."""
         self.budget = BUDGET
+        self.pairs: list[tuple[Step, str, Any, int]] = []
+        """Comparisons of two values that were assumed, and how much was known when they were looked at."""
+        self.learnt_since = 0
         self.rows = False
         """Whether anything is known of whole rows."""
 
@@ -237,6 +244,19 @@ class Refiner:
     def assume(self, slot: int, truth: int, level: Any) -> None:
         """Use that a bool (or the branch number it was converted to) has this value."""
         self.narrow(slot, Fact(truth, truth, 0), level)
+        self.again()
+
+    def again(self) -> None:
+        """Look once more at comparisons of two values, which others have told more about since: `a <= b and b < 10`."""
+        for _ in range(PAIRS):
+            stale = [k for k, (*_, before) in enumerate(self.pairs[:PAIRS]) if self.learnt_since > before]
+            if not stale:
+                break
+            for k in stale:
+                step, relation, level, _ = self.pairs[k]
+                self.pairs[k] = (step, relation, level, self.learnt_since)
+                self.compare(step, relation, level)
+        self.pairs.clear()
 
     def compare(self, step: Step, relation: str, level: Any) -> None:
         if dtype_info(step.eqn.invars[0].aval.dtype).kind not in "biu":
@@ -285,6 +305,7 @@ class Refiner:
             # It stands for every value of its type that nobody asked about: of which is this said?
             return
         self.known[slot, level] = new
+        self.learnt_since += 1
         step = self.defs.get(slot)
         if step is None or step.kind != SIMPLE or self.budget <= 0:
             return
@@ -309,7 +330,10 @@ class Refiner:
             if fact.step == 0:
                 if dtype_info(step.eqn.invars[0].aval.dtype).kind == "f" and not fact.lo:
                     return
-                self.compare(step, kind if fact.lo else _NEGATED[kind], level)
+                relation = kind if fact.lo else _NEGATED[kind]
+                self.compare(step, relation, level)
+                if not any(self.current(s, ALL).step == 0 for s in step.ins if self.env[s] is not None):
+                    self.pairs.append((step, relation, level, self.learnt_since))
                 for other, truth in _implied(self.program, step, kind if fact.lo else _NEGATED[kind]):
                     self.narrow(other, Fact(truth, truth, 0), level)
         elif kind == "same":
