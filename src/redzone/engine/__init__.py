@@ -11,8 +11,9 @@ from typing import Any
 from redzone.access.site import Site, stays_inside
 from redzone.domains import Fact
 from redzone.engine.forward import Context, Runner
+from redzone.engine.inventory import Inventory
 from redzone.engine.program import Program, Step
-from redzone.engine.slice import Inventory, Masks, Slicer
+from redzone.engine.slice import Masks, Slicer
 from redzone.frontend.compat import open_jaxpr
 from redzone.stages import runner_type, stage
 

@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from redzone.access.site import Site
-from redzone.access.xla import ACCESSES
 from redzone.domains import Fact, constant, dtype_info, scalar, top
 from redzone.domains.fact import TRUE
 from redzone.domains.symbolic import at_most
@@ -21,12 +19,18 @@ from redzone.engine.assumptions import is_thrown_away
 from redzone.engine.errors import results_of_errors
 from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
-from redzone.engine.literals import FOLDED, fold, known_index
+from redzone.engine.inventory import (
+    AXIS_INDEX_P,
+    CALLS,
+    SHARD_MAP_P,
+    SPECIAL,
+    Inventory,
+    constants_of,
+)
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Assumption, LoopShape, Program, Step
 from redzone.engine.search import Share, factors, search_of
 from redzone.engine.sharing import share
-from redzone.frontend.assume import assume_p
-from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives, scan_counts
+from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
 from redzone.rules import RULES, Rule
 from redzone.rules.table import SAME, SUMMARY, anything
@@ -38,50 +42,7 @@ FOLDED_DEPTH = 6
 
 _ANYTHING = Rule(anything, "none")
 
-
-def _calls() -> dict[Any, str]:
-    """Primitives that just run an inner jaxpr on their operands, and the parameter that holds it."""
-    known = primitives()
-    table = {
-        "jit_p": "jaxpr",
-        "pjit_p": "jaxpr",
-        "closed_call_p": "call_jaxpr",
-        "core_call_p": "call_jaxpr",
-        "eval_jaxpr_p": "call_jaxpr",
-        "call_p": "call_jaxpr",
-        "remat_p": "jaxpr",
-        "checkpoint_p": "jaxpr",
-        "custom_jvp_call_p": "call_jaxpr",
-        "custom_vjp_call_p": "call_jaxpr",
-        "custom_vjp_call_jaxpr_p": "fun_jaxpr",
-        "shard_map_p": "jaxpr",
-        "xla_pmap_p": "call_jaxpr",
-    }
-    return {known[n]: key for n, key in table.items() if n in known and key}
-
-
-CALLS = _calls()
-COND_P = primitives()["cond_p"]
-SCAN_P = primitives()["scan_p"]
-WHILE_P = primitives()["while_p"]
-SHARD_MAP_P = primitives().get("shard_map_p")
-AXIS_INDEX_P = primitives().get("axis_index_p")
-LINEAR_SOLVE_P = primitives().get("linear_solve_p")
-HIGH_P = primitives().get("call_hi_primitive_p")
-_SPECIAL = {**dict.fromkeys(ACCESSES, 1), **dict.fromkeys(CALLS, 2), COND_P: 3, SCAN_P: 4, WHILE_P: 5, assume_p: 9}
-if HIGH_P is not None:
-    _SPECIAL[HIGH_P] = 7
-RUN_STATE_P = primitives().get("run_state_p")
-if RUN_STATE_P is not None:
-    _SPECIAL[RUN_STATE_P] = 8
 _GET_P, _NEW_REF_P = primitives().get("get_p"), primitives().get("new_ref_p")
-#: What the inventory does at a primitive: 0 nothing (it holds no jaxpr with accesses of its own), 6 fold literals.
-_WALKED = {
-    **dict.fromkeys(RULES, 0),
-    **dict.fromkeys(FOLDED, 6),
-    **_SPECIAL,
-}
-_WALKED.pop(primitives().get("linear_solve_p"), None)
 _CONVERT_P, _SUM_P = primitives()["convert_element_type_p"], primitives()["reduce_sum_p"]
 #: Primitives whose result is their operand under another name; a conversion only to the type it has.
 _RENAMING = frozenset(
@@ -93,108 +54,12 @@ _PLAIN_FLOATS = frozenset(
     primitives()[n + "_p"]
     for n in ("add", "sub", "mul", "neg", "max", "min", "copy", "convert_element_type", "select_n")
 )
-#: Primitives that are neither accesses nor hold a jaxpr with accesses.
-PLAIN = frozenset(p for p, what in _WALKED.items() if what in (0, 6))
-
-
-def children(eqn: Any) -> list[Any]:
-    """The jaxprs inside an equation, opened."""
-    params = eqn.params
-    key = CALLS.get(eqn.primitive)
-    if key is not None:
-        return [open_jaxpr(params[key])[0]]
-    if eqn.primitive is COND_P:
-        return [open_jaxpr(branch)[0] for branch in params["branches"]]
-    return [open_jaxpr(inner)[0] for inner in inner_jaxprs(params)]
-
-
-class Inventory:
-    """What a whole program contains: its accesses in order, and each sub-program's size and callers.
-
-    An access whose index is made of literals alone is settled on the way, if it is inside: nothing
-    about it depends on inputs, paths or iterations.
-    """
-
-    def __init__(self) -> None:
-        self.sites: dict[int, Site] = {}
-        self.settled: dict[int, list[int]] = {}
-        """By identity of the equation: the known index per column."""
-        self.equations = 0
-        self.size: dict[int, int] = {}
-        self.touches: dict[int, bool] = {}
-        self.callers: Counter[int] = Counter()
-        self.keep: list[Any] = []
-        self.other: set[Any] = set()
-
-    def walk(self, jaxpr: Any, chain: tuple[Any, ...]) -> None:
-        """Visit every equation once, nested sub-programs in place; shared ones count at their first caller."""
-        key = id(jaxpr)
-        self.callers[key] += 1
-        if key in self.size:
-            return
-        self.keep.append(jaxpr)
-        self.size[key] = 0
-        eqns = jaxpr.eqns
-        total, touches = len(eqns), False
-        self.equations += total
-        known: dict[Any, Any] = {}
-        special_of = _WALKED.get
-        for eqn in eqns:
-            special = special_of(eqn.primitive)
-            if special == 0:
-                continue
-            if special == 6:
-                first = eqn.invars[0]
-                if type(first) is Literal or first in known:
-                    fold(eqn, known)
-                continue
-            if special == 1:
-                if id(eqn) not in self.sites:
-                    site = self.sites[id(eqn)] = ACCESSES[eqn.primitive](eqn, chain)
-                    site.home = jaxpr
-                    index = known_index(site, known)
-                    if index is not None:
-                        self.settled[id(eqn)] = index
-                if id(eqn) not in self.settled:
-                    touches = True
-                continue
-            if special == 9:
-                touches = True
-                continue
-            if special is None and not _has_jaxpr(eqn.params):
-                continue
-            expanded = expansion(eqn) if special == 7 else None
-            for inner in children(eqn) if expanded is None else (expanded[0],):
-                self.walk(inner, (eqn, *chain))
-                total += self.size[id(inner)]
-                if self.touches[id(inner)]:
-                    touches = True
-                    if special is None:
-                        self.other.add(eqn.primitive)
-        self.size[key] = total
-        self.touches[key] = touches
-
-
-def constants_of(eqn: Any) -> list[tuple[Any, range]]:
-    """The jaxprs inside an equation, each with the positions of the operands that are its first inputs."""
-    if eqn.primitive is not LINEAR_SOLVE_P:
-        return [(closed, range(0)) for closed in inner_jaxprs(eqn.params)]
-    found, start = [], 0
-    for closed, count in zip(eqn.params["jaxprs"], eqn.params["const_lengths"], strict=True):
-        if closed is not None:
-            found.append((closed, range(start, start + count)))
-        start += count
-    return found
 
 
 def _is_renaming(eqn: Any) -> bool:
     if eqn.primitive is not _CONVERT_P:
         return len(eqn.invars) == 1
     return bool(eqn.invars[0].aval.dtype == eqn.outvars[0].aval.dtype)
-
-
-def _has_jaxpr(params: dict[str, Any]) -> bool:
-    return any(hasattr(v, "eqns") or hasattr(v, "jaxpr") or isinstance(v, tuple | list) for v in params.values())
 
 
 def _has_elements(aval: Any) -> bool:
@@ -403,7 +268,7 @@ class _Build:
     def reverse(self, jaxpr: Any, frame: Frame) -> None:
         slots, everything = frame.slots, self.slicer.everything
         frame.jaxpr = jaxpr
-        special_of, other, masks = _SPECIAL.get, self.slicer.inventory.other, self.slicer.masks
+        special_of, other, masks = SPECIAL.get, self.slicer.inventory.other, self.slicer.masks
         wanted = frame.wanted
         for eqn in reversed(jaxpr.eqns):
             special = special_of(eqn.primitive)

@@ -14,8 +14,8 @@ from redzone.domains import Fact, dtype_info, summarised
 from redzone.engine import Seen
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
+from redzone.engine.inventory import PLAIN, children
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, Step
-from redzone.engine.slice import PLAIN, children
 from redzone.frontend import compat
 from redzone.frontend.location import locate
 from redzone.frontend.trace import Input

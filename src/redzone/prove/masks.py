@@ -16,9 +16,10 @@ from redzone.access.site import Site, stays_inside
 from redzone.domains import Fact
 from redzone.engine import Analysis, masked_runs
 from redzone.engine.forward import Context
+from redzone.engine.inventory import CALLS
 from redzone.engine.program import OBSERVE, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
-from redzone.engine.slice import CALLS, Masks
+from redzone.engine.slice import Masks
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
 from redzone.prove.passing import NotMasked, is_reshape, moved, zero_or_one
 

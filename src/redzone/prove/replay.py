@@ -20,7 +20,7 @@ from redzone.access.site import Site
 from redzone.access.xla import ACCESSES
 from redzone.domains import Fact
 from redzone.engine.implementation import expansion, implementation
-from redzone.engine.slice import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
+from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, bind, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
