@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 
 import jax
+import jax.export
 import jax.numpy as jnp
 import numpy as np
 
 import redzone
 from redzone.frontend.trace import trace
 from redzone.prove.need import FAR, Need
-from redzone.prove.states import states
+from redzone.prove.states import is_flag, states
 
 
 def _inputs(*shapes):
@@ -80,3 +81,9 @@ def test_a_range_that_only_the_access_itself_asks_for_shows_nothing():
 
     report = redzone.check(offsets, redzone.Spec((100,), "float32"), redzone.Spec((10,), "int32"))
     assert [str(a.verdict) for a in report.accesses] == ["unknown"]
+
+
+def test_a_size_is_no_flag():
+    n, _ = jax.export.symbolic_shape("n, 3")
+    assert is_flag(Need(0, 1))
+    assert not is_flag(Need(0, n - 1))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import Fact, dtype_info
+from redzone.domains.symbolic import is_symbolic
 from redzone.frontend.trace import Input
 from redzone.prove.need import FAR, Need
 from redzone.prove.witness import plain_value
@@ -22,6 +23,8 @@ STATES = 10
 
 def is_flag(need: Need) -> bool:
     """Whether all that is asked of an input is that it, or some of its elements, have one of two values."""
+    if is_symbolic(need.lo) or is_symbolic(need.hi):
+        return False
     low, top = np.broadcast_arrays(need.lo, need.hi)
     bound = (low > -FAR) | (top < FAR)
     return bool((top[bound] - low[bound] <= 1).all())
