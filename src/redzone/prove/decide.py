@@ -60,6 +60,8 @@ LONGER = 2_000
 GUESSES = 4_000
 #: How many equations make a program a short one.
 SHORT = 200
+#: How many inputs are tried where a condition is proved.
+FIRST = 3
 #: How many iterations are looked at first.
 HINTS = 8
 #: How many equations make a program large, and how many open accesses are many.
@@ -239,7 +241,11 @@ class Deciding:
         tried.append({i: nothing_but_nan(sources[i].aval.shape, sources[i].aval.dtype) for i in floats})
         cost = LONGER + 6 * self.analysis.inventory.equations
         purse = Purse(cost, compiles=False, each=cost)
-        return witnesses(self.traced.jaxpr, own, sources, self.facts, filter(None, tried), purse)
+        purse.silence = LONGER // 4
+        found: dict[int, Witness] = {}
+        for one in filter(None, tried):
+            found = found or witnesses(self.traced.jaxpr, own, sources, self.facts, [one], purse)
+        return found
 
     @staged("masks")
     def together(self, open_sites: list[tuple[Site, list[Seen]]]) -> dict[int, Witness]:
@@ -539,15 +545,18 @@ class Deciding:
                 self.unsafe(access, site, witness)
                 return
         if (outside or blamed or limited) and not wraps and id(site.eqn) not in self.cornered:
-            witness = self.searched(site, proposal, blamed or not outside, self.guesses if limited else None)
+            # Where a condition is proved, what lies just outside it is all that is tried.
+            tries = FIRST if limited and proved else None
+            witness = self.searched(site, proposal, blamed or not outside, self.guesses if limited else None, tries)
             if witness is not None:
                 self.unsafe(access, site, witness)
                 return
         if id(site.eqn) in self.cornered and not wraps:
             self.unsafe(access, site, self.cornered[id(site.eqn)])
             return
-        if id(site.eqn) in self.partly and not wraps:
-            inputs, points = self.traced.inputs, self.partly[id(site.eqn)]
+        points = self.partly.get(id(site.eqn))
+        if points and not wraps and self.analysis.inventory.equations <= LARGE:
+            inputs = self.traced.inputs
             found = witnesses(self.traced.jaxpr, [site], inputs, self.facts, points, self.guesses)
             if found:
                 self.unsafe(access, site, found[id(site.eqn)])
@@ -576,7 +585,9 @@ class Deciding:
         access.fix = CODES[access.rule].fix
         access._loss = lambda: loss_of(access, seen, proposal.lost, self.traced.inputs)
 
-    def searched(self, site: Site, proposal: Proposal, search: bool, guesses: Purse | None) -> Witness | None:
+    def searched(
+        self, site: Site, proposal: Proposal, search: bool, guesses: Purse | None, tries: int | None
+    ) -> Witness | None:
         """An input that makes an access leave its array; what numpy can evaluate is tried before JAX compiles."""
         inputs, needs = self.traced.inputs, proposal.needs
         cheap = Purse(min(2 * self.purse.left, self.alone.left), compiles=False)
@@ -584,7 +595,9 @@ class Deciding:
             points = self.points.get(id(site.eqn), [])
             before = purse.left
             tried = None if guesses is None else {*self.tried}
-            found = find_witness(self.traced.jaxpr, site, inputs, self.facts, needs, search, purse, points, tried)
+            found = find_witness(
+                self.traced.jaxpr, site, inputs, self.facts, needs, search, purse, points, tried, tries
+            )
             if purse is cheap:
                 self.alone.left -= before - purse.left
             if found is not None:

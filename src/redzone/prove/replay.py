@@ -108,6 +108,8 @@ class Purse:
         """What a single one may cost."""
         self.compiles = compiles
         """Whether what numpy cannot evaluate may be compiled."""
+        self.silence: int | None = None
+        """How much more a replay that has found something may cost before it finds something else."""
         self.first: tuple[int, ...] = ()
         """The iterations of long loops to look at first."""
         self.sure: Purse | None = None
@@ -128,6 +130,8 @@ class Replay:
         self.plans: dict[Any, Plan] = {}
         self.purse = purse
         self.left = 0
+        self.spared = 0
+        """What an attempt ended early has left of what it was given."""
         self.compiles = purse.compiles
         self.compiled: set[Any] = set()
         self.rough = False
@@ -143,6 +147,7 @@ class Replay:
     def attempt(self, arguments: list[Any]) -> Found:
         """Run the program on these inputs: the offending index and path of each access that leaves."""
         given = self.left = min(self.purse.each, self.purse.left)
+        self.spared = 0
         self.found, self.rough = {}, False
         self.path.clear()
         # Where nothing may be compiled, JAX need not even start.
@@ -154,7 +159,7 @@ class Replay:
                     self.found = {}
             except Broken:
                 self.found = {}
-        self.purse.left -= given - max(self.left, 0)
+        self.purse.left -= given - max(self.left, 0) - self.spared
         return self.found
 
     def needed(self) -> frozenset[int]:
@@ -337,6 +342,10 @@ class Replay:
         if outside.any():
             k = int(np.flatnonzero(outside)[0])
             self.found[id(site.eqn)] = (tuple(int(array[k]) for array in values), " › ".join(self.path))
+            if self.purse.silence is not None:
+                # What is not spent stays in the purse.
+                self.spared += max(self.left - self.purse.silence, 0)
+                self.left = min(self.left, self.purse.silence)
 
     def step(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
         primitive = eqn.primitive

@@ -55,6 +55,7 @@ def find_witness(
     purse: Purse,
     points: Sequence[dict[int, Any]] = (),
     tried: set[Any] | None = None,
+    tries: int | None = None,
 ) -> Witness | None:
     """An input within the contract for which the access really leaves its array.
 
