@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
+from redzone.domains.fact import SMALL
 from redzone.domains.symbolic import at_most, is_inconclusive, smaller
 from redzone.engine import Seen, run_forward
 from redzone.engine.forward import Context, Runner
@@ -120,6 +121,23 @@ def rerun_of(context: Context, step: Step, k: int) -> Context | None:
     return Context(body, env, context, step, k)
 
 
+def _keeps_apart(fact: Fact) -> bool:
+    """Whether bounds of an input may differ between its elements."""
+    base = summarised(fact)
+    return type(base.lo) is int and type(base.hi) is int and abs(base.lo) <= SMALL and abs(base.hi) <= SMALL
+
+
+def provable(facts: Sequence[Fact], needs: dict[int, Need]) -> dict[int, Need]:
+    """The needs as a forward run can take them: what it proves is proved under these, and nothing less.
+
+    Elements of an input of a wide type cannot be told apart there, so all are asked for what one is.
+    """
+    return {
+        leaf: need if _keeps_apart(facts[leaf]) or not (np.ndim(need.lo) or np.ndim(need.hi)) else need.uniform()
+        for leaf, need in needs.items()
+    }
+
+
 def narrowed(facts: Sequence[Fact], needs: dict[int, Need]) -> list[Fact] | None:
     """The inputs' facts under a proposal; None where nothing is left."""
     result = list(facts)
@@ -127,13 +145,12 @@ def narrowed(facts: Sequence[Fact], needs: dict[int, Need]) -> list[Fact] | None
         fact = facts[leaf]
         rank_arrays = np.ndim(need.lo) or np.ndim(need.hi)
         lo, hi = need.lo, need.hi
-        if rank_arrays:
+        if rank_arrays and not _keeps_apart(fact):
+            need = need.uniform()
+            lo, hi = need.lo, need.hi
+        elif rank_arrays:
             base = summarised(fact)
-            if type(base.lo) is not int or abs(base.lo) > 2**31 or abs(base.hi) > 2**31:
-                need = need.uniform()
-                lo, hi = need.lo, need.hi
-            else:
-                lo, hi = np.maximum(lo, base.lo), np.minimum(hi, base.hi)
+            lo, hi = np.maximum(lo, base.lo), np.minimum(hi, base.hi)
         else:
             # No bound is no bound: 64-bit integers go beyond the number that stands for it.
             lo = summarised(fact).lo if is_far(lo) else lo

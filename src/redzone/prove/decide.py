@@ -22,7 +22,7 @@ from redzone.prove.blame import loss_of, lost_at
 from redzone.prove.buffers import Buffers
 from redzone.prove.chain import chain_of
 from redzone.prove.concrete_nan import nothing_but_nan
-from redzone.prove.conditions import Common, Proposal, as_conditions, narrowed, propose, proves, restricted
+from redzone.prove.conditions import Common, Proposal, as_conditions, narrowed, propose, provable, proves, restricted
 from redzone.prove.declared import declared_by
 from redzone.prove.exact import Exact
 from redzone.prove.lints import Lints
@@ -404,6 +404,8 @@ class Deciding:
 
         One run under all conditions together settles the sites whose own are all that matters to them.
         """
+        for proposal in proposals.values():
+            proposal.needs = provable(self.facts, proposal.needs)
         asked = {key: p for key, p in proposals.items() if p.needs and p.lost is None}
         proved: set[int] = set()
         groups: dict[Any, list[int]] = {}
@@ -458,7 +460,7 @@ class Deciding:
         # A need that got lost may not matter, but in a large program trying takes long.
         large = self.analysis.inventory.equations > LARGE
         sweep = Sweep(common, gives_up=large)
-        joint = sweep.over([one for seen in left.values() for one in seen])
+        joint = provable(self.facts, sweep.over([one for seen in left.values() for one in seen]))
         hopeful = [key for key in left if not (large and key in sweep.lost)]
         facts = narrowed(self.facts, joint) if joint and hopeful else None
         if facts is None:
