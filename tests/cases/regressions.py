@@ -214,3 +214,14 @@ def one_float_compared_twice(x, c, d, i):
 def an_equation_without_results(x, i):
     jax.debug.print("{}", i)
     return x.at[i].get(mode="promise_in_bounds")  #: unsafe
+
+
+@case(f32(1), f32(4), i32(4, min=0, max=2))
+def a_comparison_made_again_later_in_a_loop(x, y, steps):
+    def body(at, step):
+        kept = jnp.where((at >= 0) & (at <= 2), at, 2)
+        first = lax.dynamic_slice(x, (2 - kept,), (1,))  #: unsafe
+        second = lax.dynamic_slice(y, (jnp.where(at < 0, 0, 1),), (1,))  #: safe
+        return step, first + second
+
+    return lax.scan(body, jnp.int32(-1), steps)

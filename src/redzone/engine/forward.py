@@ -191,29 +191,38 @@ class Runner:
         """
         changed = {slot for _, slot in program.inputs if not _is_same(env[slot], last[slot])}
         behind = set(changed)
+        affected = []
         for step in program.steps:
-            kind = step.kind
-            reads = step.ins if kind == SIMPLE else step.reads()
-            is_behind = not behind.isdisjoint(reads)
+            is_behind = not behind.isdisjoint(step.ins if step.kind == SIMPLE else step.reads())
+            affected.append(is_behind)
             if is_behind:
                 behind.update(step.outs)
+                for out in step.outs:
+                    if out >= 0:
+                        # Nothing is known of it until its step has run: a refinement may look ahead.
+                        env[out] = None
+        for step, is_behind in zip(program.steps, affected, strict=True):
+            kind = step.kind
             if kind == SIMPLE:
                 if step.rule is _SELECT or step.rule in _SUMS:
-                    if not is_behind:
-                        continue
-                elif changed.isdisjoint(reads) and not step.volatile:
-                    continue
+                    runs = is_behind
+                else:
+                    runs = step.volatile or not changed.isdisjoint(step.ins)
             elif kind == OBSERVE:
-                if context is None:
-                    continue
-            elif context is None and not (is_behind if kind == COND else not changed.isdisjoint(reads)):
+                runs = context is not None
+            else:
+                runs = context is not None or (is_behind if kind == COND else not changed.isdisjoint(step.reads()))
+            if not runs:
+                if is_behind:
+                    for out in step.outs:
+                        if out >= 0:
+                            env[out] = last[out]
                 continue
             self.visits += 1
             self.step(program, env, step, context)
             for out in step.outs:
                 if out >= 0 and not _is_same(env[out], last[out]):
                     changed.add(out)
-                    behind.add(out)
 
     def gave_up(self, step: Step, error: Exception) -> Any:
         """A rule that could not decide (a symbolic comparison) or failed: any value, and it is counted."""
