@@ -283,6 +283,8 @@ def test_ctrl_c(tmp_path: Path) -> None:
         text=True,
         cwd=tmp_path,
         env=_environment(),
+        # Started in the background, the tests themselves may have been told to ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
