@@ -8,7 +8,7 @@ import numpy as np
 from jax import lax
 
 import redzone
-from tests.cases import case, f32, flag, i8, i16, i32, u8
+from tests.cases import case, f32, flag, i8, i16, i32, u8, u32
 
 CLIP, FILL = lax.GatherScatterMode.CLIP, lax.GatherScatterMode.FILL_OR_DROP
 
@@ -225,3 +225,12 @@ def a_comparison_made_again_later_in_a_loop(x, y, steps):
         return step, first + second
 
     return lax.scan(body, jnp.int32(-1), steps)
+
+
+@case(f32(5), u32(3, 4), flag(3), requires=("y ≤ 4",))
+def rows_of_a_wide_type_that_go_round(x, y, flags):
+    def body(rows, flag):
+        at = jnp.where(flag, rows[1, 0], jnp.uint32(0))
+        return jnp.concatenate([rows[1:], rows[:1]]), lax.dynamic_slice(x, (at,), (1,))  #: requires
+
+    return lax.scan(body, y, flags)

@@ -54,7 +54,7 @@ def examine(program: SymbolicProgram, sizes: int = SIZES, runs: int = RUNS) -> O
             elif access.verdict == "unsafe":
                 outcome.failure = Failure("unsafe without witness", access.primitive, access.message)
                 return outcome
-    except TooLarge:
+    except (TooLarge, ZeroDivisionError):
         outcome.counts["no such size"] += 1
     except Contradiction as contradiction:
         outcome.failure = contradiction.failure

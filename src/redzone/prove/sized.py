@@ -37,8 +37,8 @@ def at_sizes(closed: Any, sites: Sequence[Site], inputs: Sequence[Input], run: R
     found: dict[int, Witness] = {}
     try:
         chosen = list(some_sizes(inputs))
-    except AttributeError:
-        # JAX keeps its constraints elsewhere now: a size that may break one shows nothing.
+    except (AttributeError, OverflowError):
+        # JAX keeps its constraints elsewhere now, or counts a size in too few bits: such a size shows nothing.
         return found
     for sizes in chosen:
         left = [site for site in sites if id(site.eqn) not in found]
@@ -58,7 +58,12 @@ def at_sizes(closed: Any, sites: Sequence[Site], inputs: Sequence[Input], run: R
         if not builds:
             continue
         said = ", ".join(f"{name}={size}" for name, size in sorted(sizes.items()))
-        for key, witness in run(program.closed, builds, sized, facts, sizes).items():
+        try:
+            shown_here = run(program.closed, builds, sized, facts, sizes)
+        except OverflowError:
+            # A bound beyond 32 bits, in which JAX counts sizes.
+            continue
+        for key, witness in shown_here.items():
             shown = f"{said}, {witness.shown}" if witness.shown else said
             found[here[key]] = dataclasses.replace(witness, shown=shown)
     return found
