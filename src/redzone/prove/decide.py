@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-import itertools
 import time
 from collections.abc import Sequence
 from typing import Any
@@ -17,26 +15,22 @@ from redzone.engine import Analysis, Seen
 from redzone.engine.forward import Context
 from redzone.engine.program import Program
 from redzone.frontend.location import calls_to, locate
-from redzone.frontend.trace import Input, Traced
+from redzone.frontend.trace import Traced
 from redzone.prove.blame import loss_of, lost_at
 from redzone.prove.buffers import Buffers
 from redzone.prove.chain import chain_of
-from redzone.prove.concrete_nan import nothing_but_nan
 from redzone.prove.conditions import Common, Proposal, as_conditions, narrowed, propose, provable, proves, restricted
 from redzone.prove.declared import declared_by
 from redzone.prove.exact import Exact
 from redzone.prove.lints import Lints
-from redzone.prove.made_of import ends_by_itself, leaves_made_of
 from redzone.prove.masks import masked_sites
 from redzone.prove.need import FAR, Need
 from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
-from redzone.prove.reach import NEAR
-from redzone.prove.replay import Purse
-from redzone.prove.sized import at_sizes, number
-from redzone.prove.states import STATES, is_flag, states
+from redzone.prove.seeking import HINTS, LARGE, Seeking, is_near, is_outside
+from redzone.prove.states import is_flag
 from redzone.prove.sweep import Sweep, relevant
-from redzone.prove.witness import breaking, corners, find_witness, has_sizes, is_free, plain_value, witnesses
+from redzone.prove.witness import has_sizes, witnesses
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
@@ -50,67 +44,26 @@ CHEAP = 400
 FEW = 48
 #: What the exact stage may cost for one access: four in five of those it settles cost a tenth of this.
 EACH = 400
-#: What replaying an access may cost that leaves its array for certain, if perhaps in a late iteration.
-LATE = 8_000
-#: What looking for witnesses of one access after the other may cost in all, where numpy does.
-ALONE = 100_000
-#: What a replay may cost that runs a program's loops a little longer than an array is, beside six times its equations.
-LONGER = 2_000
-#: What trying inputs may cost in a short program that limits an index itself, too widely: mistakes are found there.
-GUESSES = 4_000
-#: How many equations make a program a short one.
-SHORT = 200
 #: How many inputs are tried where a condition is proved.
 FIRST = 3
-#: How many iterations are looked at first.
-HINTS = 8
-#: How many equations make a program large, and how many open accesses are many.
-LARGE = 600
+#: How many open accesses are many.
 MANY = 8
 
 
-class Deciding:
+class Deciding(Seeking):
     """The verdicts of one analysed program."""
 
     def __init__(self, traced: Traced, analysis: Analysis, facts: Sequence[Fact]) -> None:
-        self.traced = traced
-        self.analysis = analysis
-        self.facts = list(facts)
+        super().__init__(traced, analysis, facts)
         if analysis.broken:
             analysis.program.forget({id(eqn): eqn for eqn in analysis.broken})
         size = analysis.inventory.equations
-        self.purse = Purse(min(8000, 2000 + 2 * size))
-        self.alone = Purse(ALONE, compiles=False)
-        """What looking for witnesses of one access after the other may cost in all."""
-        # What trying the ends of the contract may cost where nothing points to them; a large program without a
-        # contract has no ends to try.
-        promised = any(not (source.open_above and source.open_below) for source in traced.inputs)
-        worth = min(1500, 200 + size // 2) if promised or size <= LARGE else 0
-        self.corners = Purse(worth, compiles=False)
-        self.guesses = Purse(GUESSES if size <= SHORT else min(1500, 800 + size // 2), compiles=False)
-        """What trying other inputs may cost that need not show anything."""
-        self.guesses.sure = self.corners.sure = self.purse
-        self.tried: set[Any] = set()
-        """The inputs that were tried for all open accesses."""
         self.timings = {"exact": 0.0, "conditions": 0.0, "witness": 0.0}
         self.work = {"derive": Work(600 + size // 4, EACH), "prove": Work(1200 + size // 2, EACH)}
         self.visits = 0
         """How many steps the proofs of conditions took."""
-        self.wraps: set[int] = set()
-        """The writes whose mode drops what lies outside, but whose negative indices wrap."""
         self.for_z3: set[int] = set()
         """The accesses z3 might have settled, were it installed."""
-        self.certain: dict[int, tuple[int, ...]] = {}
-        """The accesses that some iteration of a loop takes outside whatever the inputs are, as far as can be seen; and
-        which iterations those may be."""
-        self.limited: set[int] = set()
-        """The accesses whose index the program itself limits, too widely, wherever it leaves."""
-        self.partly: dict[int, list[dict[int, Any]]] = {}
-        """The accesses whose index it limits so in some cases and an input in others: inputs of the former."""
-        self.points: dict[int, list[dict[int, Any]]] = {}
-        """By access: inputs that should make it leave its array."""
-        self.kept: dict[int, Witness] = {}
-        """By access: a state that keeps all conditions found, and on which it leaves its array."""
         self.buffers = Buffers(traced)
         self.parts: dict[frozenset[int], Program] = {}
         """By accesses: the part of the program that decides them."""
@@ -191,79 +144,6 @@ class Deciding:
         access._pattern = lambda: pattern_of(site, [([scalar(n) for n in index], None, None)])
         return access
 
-    @recorded("corners")
-    def at_the_corners(self, sites: list[Site]) -> dict[int, Witness]:
-        """Accesses that leave their arrays for some of the plainest inputs the contract allows."""
-        inputs = self.traced.inputs
-        ends = corners(inputs, self.facts)
-        found = witnesses(self.traced.jaxpr, sites, inputs, self.facts, ends, self.corners, self.tried)
-        return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
-
-    def at_some_sizes(self, sites: list[Site]) -> dict[int, Witness]:
-        """Accesses of a program of any size that leave their arrays at one."""
-        purse = Purse(ALONE // 4, compiles=False)
-
-        def run(closed: Any, here: list[Site], inputs: list[Input], facts: list[Fact], _: Any) -> dict[int, Witness]:
-            return witnesses(closed, here, inputs, facts, corners(inputs, facts), purse)
-
-        found = at_sizes(self.traced.jaxpr, sites, self.traced.inputs, run) if sites else {}
-        return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
-
-    def is_telling(self, key: int, witness: Witness) -> bool:
-        """Whether an input shows a mistake of the program.
-
-        Not where the index goes as far as an input nobody promised to limit: such an access asks for a promise.
-        """
-        seen = self.analysis.seen[key]
-        site = self.analysis.inventory.sites[key]
-        if key in self.limited or all(_is_near(site, one) for one in seen):
-            return True
-        sources = self.traced.inputs
-        free = [i for i in leaves_made_of(seen) if is_free(sources[i])]
-        return not any(np.any(np.asarray(witness.arguments[i]) != 0) for i in free if _is_number(sources[i].aval))
-
-    @recorded("steered")
-    def steered(self, sites: list[Site]) -> dict[int, Witness]:
-        """Accesses at indices made of no input, which leave when the program runs a little longer than their array is.
-
-        An input can only decide how long, and no longer than the program itself lets it: so none is asked for a range,
-        and what leaves is the program's own doing.
-        """
-        sources = self.traced.inputs
-        own = [site for site in sites if not leaves_made_of(self.analysis.seen[id(site.eqn)])]
-        limits = sorted({c.limit for site in own for c in site.columns if type(c.limit) is int})[:2]
-        if not limits or not has_sizes(sources) or not ends_by_itself(self.analysis.program):
-            return {}
-        lengths = [i for i, s in enumerate(sources) if is_free(s) and s.aval.shape == () and _is_integer(s.aval)]
-        tried = [{i: plain_value(sources[i], self.facts[i], limit + 2) for i in lengths} for limit in limits]
-        # What goes by the size of an error goes on as long as it may where that is no number.
-        floats = [i for i, s in enumerate(sources) if self.facts[i].nan and is_free(s) and _is_float(s.aval)]
-        tried.append({i: nothing_but_nan(sources[i].aval.shape, sources[i].aval.dtype) for i in floats})
-        cost = LONGER + 6 * self.analysis.inventory.equations
-        purse = Purse(cost, compiles=False, each=cost)
-        purse.silence = LONGER // 4
-        found: dict[int, Witness] = {}
-        for one in filter(None, tried):
-            found = found or witnesses(self.traced.jaxpr, own, sources, self.facts, [one], purse)
-        return found
-
-    @staged("masks")
-    def together(self, open_sites: list[tuple[Site, list[Seen]]]) -> dict[int, Witness]:
-        """Accesses that leave their arrays whatever the inputs are: one replay for all of them."""
-        sure = [
-            site
-            for site, seen in open_sites
-            if id(site.eqn) not in self.cornered
-            and id(site.eqn) not in self.wraps
-            and (id(site.eqn) in self.certain or any(_is_outside(site, one.facts) for one in seen))
-        ]
-        if len(sure) < 2:
-            return {}
-        cost = 2 * self.analysis.inventory.equations + LATE
-        inputs, purse = self.traced.inputs, Purse(2 * cost, compiles=False, each=cost)
-        purse.first = tuple(dict.fromkeys(k for site in sure for k in self.certain.get(id(site.eqn), ())))[:HINTS]
-        return witnesses(self.traced.jaxpr, sure, inputs, self.facts, [{}], purse)
-
     def masked(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
         """Settle the accesses whose results are thrown away whenever they are outside."""
         found = masked_sites(self.analysis, self.traced.jaxpr, self.facts, [site for site, _ in open_sites])
@@ -280,7 +160,7 @@ class Deciding:
         exact = Exact(self.traced.inputs, self.facts, self.work["prove"], spills=False)
         proved = set()
         for site, seen in open_sites:
-            worth = all(_is_near(site, one) or _is_promised(one.context) for one in seen)
+            worth = all(is_near(site, one) or _is_promised(one.context) for one in seen)
             exact.elements.missed_z3 = False
             outcome = exact.proves(site, seen) if worth else None
             if exact.elements.missed_z3:
@@ -477,20 +357,11 @@ class Deciding:
         near = [
             sites[k]
             for k, v in seen.items()
-            if k not in found and all(_is_near(sites[k], one) for one in v) and relevant(left[k], list(joint)) <= asked
+            if k not in found and all(is_near(sites[k], one) for one in v) and relevant(left[k], list(joint)) <= asked
         ]
         if near and has_sizes(self.traced.inputs):
             self.on_kept_states(near, joint)
         return {key for key in found if proposals[key].needs}
-
-    @recorded("states")
-    def on_kept_states(self, sites: list[Site], needs: dict[int, Need]) -> None:
-        """Find the accesses that leave their arrays on a state that keeps every condition found."""
-        inputs = self.traced.inputs
-        cost = STATES * self.analysis.inventory.equations
-        end = max((c.limit for site in sites for c in site.columns if type(c.limit) is int), default=1)
-        tried = itertools.islice(states(inputs, self.facts, needs, end), STATES)
-        self.kept |= witnesses(self.traced.jaxpr, sites, inputs, self.facts, tried, Purse(cost, compiles=False))
 
     @recorded("validate")
     def proves(self, facts: Sequence[Fact], sites: Sequence[int]) -> tuple[set[int], dict[int, list[Seen]]]:
@@ -538,7 +409,7 @@ class Deciding:
         """unsafe if an input the contract allows really leaves the array, requires if a condition was proved."""
         family = "1" if site.effect == "read" else "2"
         wraps = id(site.eqn) in self.wraps
-        outside = any(_is_outside(site, one.facts) for one in seen)
+        outside = any(is_outside(site, one.facts) for one in seen)
         limited = id(site.eqn) in self.limited
         blamed = proposal.made or self.breaks_contract(proposal)
         if id(site.eqn) in self.certain and not wraps and id(site.eqn) not in self.cornered:
@@ -587,76 +458,11 @@ class Deciding:
         access.fix = CODES[access.rule].fix
         access._loss = lambda: loss_of(access, seen, proposal.lost, self.traced.inputs)
 
-    def searched(
-        self, site: Site, proposal: Proposal, search: bool, guesses: Purse | None, tries: int | None
-    ) -> Witness | None:
-        """An input that makes an access leave its array; what numpy can evaluate is tried before JAX compiles."""
-        inputs, needs = self.traced.inputs, proposal.needs
-        cheap = Purse(min(2 * self.purse.left, self.alone.left), compiles=False)
-        for purse in (cheap, self.purse) if guesses is None else (guesses,):
-            points = self.points.get(id(site.eqn), [])
-            before = purse.left
-            tried = None if guesses is None else {*self.tried}
-            found = find_witness(
-                self.traced.jaxpr, site, inputs, self.facts, needs, search, purse, points, tried, tries
-            )
-            if purse is cheap:
-                self.alone.left -= before - purse.left
-            if found is not None:
-                return found
-        return None
-
-    def late(self, site: Site) -> Witness | None:
-        """A run of an access that some iteration takes outside whatever the inputs are, which may be a late one."""
-        purse = Purse(min(LATE, self.alone.left), compiles=False)
-        purse.first = self.certain[id(site.eqn)]
-        found = witnesses(self.traced.jaxpr, [site], self.traced.inputs, self.facts, [{}], purse)
-        self.alone.left -= LATE - purse.left
-        return found.get(id(site.eqn))
-
-    def breaking(self, site: Site, proposal: Proposal) -> Witness | None:
-        """An input that breaks the condition of an access, and makes it leave its array."""
-        inputs, points = self.traced.inputs, self.points.get(id(site.eqn), [])
-        relations = proposal.relations
-        if has_sizes(inputs):
-            found = breaking(self.traced.jaxpr, site, inputs, self.facts, proposal.needs, relations, points)
-            return found and self.called(found)
-
-        def run(
-            closed: Any, here: list[Site], inputs: list[Input], facts: list[Fact], sizes: Any
-        ) -> dict[int, Witness]:
-            needs = {leaf: Need(number(n.lo, sizes), number(n.hi, sizes)) for leaf, n in proposal.needs.items()}
-            one = breaking(closed, here[0], inputs, facts, needs, relations, [])
-            return {id(here[0].eqn): one} if one is not None else {}
-
-        found = at_sizes(self.traced.jaxpr, [site], inputs, run).get(id(site.eqn))
-        return found and self.called(found)
-
-    def called(self, witness: Witness) -> Witness:
-        """A witness that knows how the checked function is called."""
-        return dataclasses.replace(witness, _rebuild=self.traced.unflatten)
-
     def unsafe(self, access: Access, site: Site, witness: Witness) -> None:
         access.verdict, access.decided_by, access._witness = Verdict.UNSAFE, "replay", self.called(witness)
         access.rule = "RZ101" if site.effect == "read" else "RZ201"
         access.message = _leaves(access, site, witness.index)
         access.fix = CODES[access.rule].fix
-
-    def breaks_contract(self, proposal: Proposal) -> bool:
-        """Whether a needed bound is one the contract closed, and closed too late."""
-        for leaf, need in proposal.needs.items():
-            source, fact = self.traced.inputs[leaf], self.facts[leaf]
-            uniform, whole = need.uniform(), summarised(fact)
-            if not source.open_above and not at_most(whole.hi, uniform.hi):
-                return True
-            if not source.open_below and not at_most(uniform.lo, whole.lo):
-                return True
-        sources = self.traced.inputs
-        return any(
-            not (sources[leaf].open_above or sources[leaf].open_below)
-            for relation in proposal.relations
-            for _, _, leaf in relation.terms
-        )
 
 
 def _restricted(needs: dict[int, Need], leaves: set[int]) -> Any:
@@ -665,29 +471,6 @@ def _restricted(needs: dict[int, Need], leaves: set[int]) -> Any:
 
 def _may_wrap(seen: list[Seen]) -> bool:
     return any(wraps_negatives(one.context, slot) for one in seen for slot in one.step.ins)
-
-
-def _is_integer(aval: Any) -> bool:
-    return dtype_info(getattr(aval, "dtype", None)).kind in "iu"
-
-
-def _is_float(aval: Any) -> bool:
-    return dtype_info(getattr(aval, "dtype", None)).kind == "f"
-
-
-def _is_number(aval: Any) -> bool:
-    return dtype_info(getattr(aval, "dtype", None)).kind in "fiu"
-
-
-def _is_near(site: Site, one: Seen) -> bool:
-    """Whether an index has bounds of its own, not its integer type's."""
-    for column, fact in zip(site.columns, one.facts, strict=True):
-        lo, hi = column_of(fact, column.column)
-        if type(lo) is np.ndarray:
-            lo, hi = lo.min().item(), hi.max().item()
-        if type(lo) is not int or type(hi) is not int or lo < -NEAR or hi > NEAR:
-            return False
-    return True
 
 
 def _is_close(site: Site, one: Seen) -> bool:
@@ -716,18 +499,6 @@ def _is_promised(context: Context | None) -> bool:
 def _is_empty(site: Site) -> bool:
     """No index tuple, or windows of no elements: nothing is touched."""
     return any(type(n) is int and n == 0 for n in (site.count, *site.window))
-
-
-def _is_outside(site: Site, facts: list[Fact]) -> bool:
-    """Whether some index tuple lies outside whatever the inputs are."""
-    for column, fact in zip(site.columns, facts, strict=True):
-        lo, hi = column_of(fact, column.column)
-        if type(lo) is np.ndarray:
-            if (hi < 0).any() or (type(column.limit) is int and (lo > column.limit).any()):
-                return True
-        elif at_most(0, hi) is False or at_most(lo, column.limit) is False:
-            return True
-    return False
 
 
 def _bounds(site: Site, seen: list[Seen]) -> tuple[DimBounds, ...]:
