@@ -110,7 +110,7 @@ def test_nothing_is_searched_for_while_checking(monkeypatch: pytest.MonkeyPatch)
     def refuse(*_: Any) -> None:
         raise AssertionError("searched")
 
-    monkeypatch.setattr("redzone.prove.decide.breaking", refuse)
+    monkeypatch.setattr("redzone.prove.seeking.breaking", refuse)
     report = redzone.check(lambda x, i: x[i], X, SCALAR)
     assert str(report) and report.to_json()
 

@@ -317,7 +317,7 @@ ENGINE_MUTANTS = [
     EngineMutant("conditions one too wide", "prove.decide:as_conditions", _wider_conditions),
     EngineMutant("witnesses may break promises", "prove.replay:Replay.keep", _constant(None)),
     EngineMutant("a promise is its lower end", "engine.assumptions:held", _the_promise_alone),
-    EngineMutant("a witness that is none", "prove.decide:find_witness", _harmless_witness),
+    EngineMutant("a witness that is none", "prove.seeking:find_witness", _harmless_witness),
     EngineMutant("every conversion is a renaming", "engine.slice:_is_renaming", _constant(True)),
     EngineMutant("a value seen elsewhere is discarded", "prove.masks:Uses.of", _seen_inside_only),
     EngineMutant("a while's body starts less often", f"{LOOPS}:_grown", _grown_less),
