@@ -271,7 +271,9 @@ def test_a_program_without_jax(tmp_path: Path) -> None:
 
 def test_ctrl_c(tmp_path: Path) -> None:
     (tmp_path / "p.py").write_text(
-        "import jax, time\n"
+        "import jax, signal, time\n"
+        # Started in the background, the tests themselves may have been told to ignore it.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "jax.jit(lambda x: x[jax.numpy.arange(4)])(jax.numpy.arange(3))\n"
         "print('ready', flush=True)\n"
         "time.sleep(60)\n"
@@ -283,8 +285,6 @@ def test_ctrl_c(tmp_path: Path) -> None:
         text=True,
         cwd=tmp_path,
         env=_environment(),
-        # Started in the background, the tests themselves may have been told to ignore it.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert process.stdout is not None
     assert process.stdout.readline() == "ready\n"
