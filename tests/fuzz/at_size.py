@@ -1,4 +1,8 @@
-"""A program with symbolic sizes at one size of each: the same equations, with numbers in place of names."""
+"""A program with symbolic sizes at one size of each: the same equations, with numbers in place of names.
+
+redzone does the same to look for witnesses (`prove/sized.py`). This is written apart from it on purpose, and reads the
+sizes from how JAX writes them: what that shows is held against this.
+"""
 
 from __future__ import annotations
 

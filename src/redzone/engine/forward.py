@@ -18,7 +18,7 @@ from redzone.engine.either import in_either, parts_of
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import before, running_sum, summed
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
-from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
+from redzone.engine.refine import ALL, Infeasible, Refiner, assuming, narrows
 from redzone.engine.share import SHARE, is_share
 from redzone.engine.tabulate import SPREAD, tabulated
 from redzone.engine.wrapping import from_the_end, wrapped_by
@@ -325,12 +325,7 @@ class Runner:
             self.assumed_in, self.assumed = env, {}
         key = (slot, truth, level)
         if key not in self.assumed:
-            refiner: Refiner | None = Refiner(program, env)
-            try:
-                refiner.assume(slot, truth, level)  # type: ignore[union-attr]
-            except Infeasible:
-                refiner = None
-            self.assumed[key] = refiner
+            self.assumed[key] = assuming(program, env, slot, truth, level)
         return self.assumed[key]
 
     def share(self, program: Program, env: list[Any], step: Step) -> None:

@@ -709,6 +709,16 @@ class Refiner:
         return fact
 
 
+def assuming(program: Program, env: list[Any], slot: int, truth: int, level: Any) -> Refiner | None:
+    """What follows from a condition that comes out this way; None where it cannot."""
+    refiner = Refiner(program, env)
+    try:
+        refiner.assume(slot, truth, level)
+    except Infeasible:
+        return None
+    return refiner
+
+
 def _comparable(a: Fact, b: Fact) -> bool:
     return type(a.lo) is not np.ndarray or type(b.lo) is not np.ndarray or a.lo.ndim == b.lo.ndim
 

@@ -10,7 +10,7 @@ import numpy as np
 from redzone.domains import dtype_info
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import bind, primitives
-from redzone.prove.concrete_arrays import ARRAYS, ORDERING
+from redzone.prove.concrete_arrays import ARRAYS, ORDERING, clamped, index_tuples, window
 
 _P = primitives()
 _BY_NAME = {primitive.name: primitive for primitive in _P.values()}
@@ -319,8 +319,7 @@ def _every(eqn: Any, x: Any) -> Any:
 @exact("dynamic_slice")
 def _dynamic_slice(eqn: Any, x: Any, *starts: Any) -> Any:
     sizes = eqn.params["slice_sizes"]
-    first = [min(max(int(s), 0), n - size) for s, n, size in zip(starts, x.shape, sizes, strict=True)]
-    return x[tuple(slice(f, f + size) for f, size in zip(first, sizes, strict=True))]
+    return x[window(clamped(starts, x.shape, sizes), sizes)]
 
 
 @exact("gather")
@@ -329,28 +328,17 @@ def _gather(eqn: Any, x: Any, indices: Any) -> Any:
     batch = indices.shape[:-1]
     gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
     rest = tuple(n for d, n in enumerate(sizes) if d not in gone)
-    if int(np.prod(batch)) > _TUPLES:
-        raise NotImplementedError("too many index tuples to look at one by one")
     fills = eqn.params["mode"].name == "FILL_OR_DROP"
     result = np.zeros((*batch, *rest), x.dtype)
-    for at in np.ndindex(*batch):
-        start = [0] * x.ndim
-        for k, d in enumerate(numbers.start_index_map):
-            start[d] = int(indices[(*at, k)])
-        for d, b in zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True):
-            start[d] = at[b]
-        inside = [min(max(s, 0), n - size) for s, n, size in zip(start, x.shape, sizes, strict=True)]
+    batching = zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)
+    for at, start in index_tuples(indices, x.ndim, numbers.start_index_map, batching):
+        inside = clamped(start, x.shape, sizes)
         if fills and inside != start:
             result[at] = _filling(eqn, x.dtype)
         else:
-            window = x[tuple(slice(f, f + size) for f, size in zip(inside, sizes, strict=True))]
-            result[at] = window.reshape(rest)
+            result[at] = x[window(inside, sizes)].reshape(rest)
     order = [d for d in range(result.ndim) if d not in numbers.offset_dims]
     return np.moveaxis(result, range(result.ndim), [*order, *numbers.offset_dims])
-
-
-#: The most index tuples of a gather looked at one by one.
-_TUPLES = 4096
 
 
 def _filling(eqn: Any, dtype: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,8 +31,35 @@ ORDERING = frozenset(
         "lt_to",
     }
 )
-#: The most index tuples of a write looked at one by one.
+#: The most index tuples of an access looked at one by one.
 _TUPLES = 4096
+
+
+def index_tuples(indices: Any, rank: int, mapped: Any, batching: Any) -> Iterator[tuple[tuple[int, ...], list[int]]]:
+    """Of a gather or scatter: each index tuple's place in the batch, and where its window starts, clamped nowhere.
+
+    `mapped` are the dimensions that the columns are for, `batching` pairs those of the array and of the batch.
+    """
+    batch, pairs = indices.shape[:-1], list(batching)
+    if int(np.prod(batch)) > _TUPLES:
+        raise NotImplementedError("too many index tuples to look at one by one")
+    for at in np.ndindex(*batch):
+        start = [0] * rank
+        for k, d in enumerate(mapped):
+            start[d] = int(indices[(*at, k)])
+        for d, b in pairs:
+            start[d] = at[b]
+        yield at, start
+
+
+def clamped(start: Sequence[Any], shape: Sequence[int], sizes: Sequence[int]) -> list[int]:
+    """The nearest start of a window that lies inside."""
+    return [min(max(int(s), 0), n - size) for s, n, size in zip(start, shape, sizes, strict=True)]
+
+
+def window(first: Sequence[int], sizes: Sequence[int]) -> tuple[slice, ...]:
+    """The elements of a window."""
+    return tuple(slice(f, f + size) for f, size in zip(first, sizes, strict=True))
 
 
 def _named(*names: str) -> Callable[[Any], Any]:
@@ -147,9 +174,8 @@ def _pad(eqn: Any, x: Any, filling: Any) -> Any:
 
 @_named("dynamic_update_slice")
 def _update(eqn: Any, x: Any, update: Any, *starts: Any) -> Any:
-    first = [min(max(int(s), 0), n - size) for s, n, size in zip(starts, x.shape, update.shape, strict=True)]
     result = x.copy()
-    result[tuple(slice(f, f + size) for f, size in zip(first, update.shape, strict=True))] = update
+    result[window(clamped(starts, x.shape, update.shape), update.shape)] = update
     return result
 
 
@@ -186,11 +212,9 @@ _COMBINE: Table = {"scatter": _over, "scatter-add": np.add, "scatter-min": np.mi
 @_named(*_COMBINE)
 def _scatter(eqn: Any, x: Any, indices: Any, updates: Any) -> Any:
     numbers, mode = eqn.params["dimension_numbers"], eqn.params["mode"].name
-    combine, batch = _COMBINE[eqn.primitive.name], indices.shape[:-1]
+    combine = _COMBINE[eqn.primitive.name]
     if combine is _over and eqn.params.get("update_jaxpr") is not None:
         raise NotImplementedError("a function of its own")
-    if int(np.prod(batch)) > _TUPLES:
-        raise NotImplementedError("too many index tuples to look at one by one")
     gone = sorted({*numbers.inserted_window_dims, *numbers.operand_batching_dims})
     windows = [d for d in range(x.ndim) if d not in gone]
     sizes = [1] * x.ndim
@@ -199,23 +223,19 @@ def _scatter(eqn: Any, x: Any, indices: Any, updates: Any) -> Any:
     rest = [d for d in range(updates.ndim) if d not in numbers.update_window_dims]
     ordered = updates.transpose([*rest, *numbers.update_window_dims])
     result, taken = x.copy(), np.zeros(x.shape, bool)
-    for at in np.ndindex(*batch):
-        start = [0] * x.ndim
-        for k, d in enumerate(numbers.scatter_dims_to_operand_dims):
-            start[d] = int(indices[(*at, k)])
-        for d, b in zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True):
-            start[d] = at[b]
-        inside = [min(max(s, 0), n - size) for s, n, size in zip(start, x.shape, sizes, strict=True)]
+    batching = zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True)
+    for at, start in index_tuples(indices, x.ndim, numbers.scatter_dims_to_operand_dims, batching):
+        inside = clamped(start, x.shape, sizes)
         if inside != start and mode != "CLIP":
             if mode != "FILL_OR_DROP":
                 raise NotImplementedError("a write outside that was promised not to happen")
             continue
-        window = tuple(slice(f, f + size) for f, size in zip(inside, sizes, strict=True))
+        there = window(inside, sizes)
         if combine is _over:
             # Which of two writes to one place is the last is not determined.
-            twice = taken[window]
-            if twice.any() and not np.array_equal(result[window][twice], ordered[at].reshape(sizes)[twice]):
+            twice = taken[there]
+            if twice.any() and not np.array_equal(result[there][twice], ordered[at].reshape(sizes)[twice]):
                 raise NotImplementedError("two writes to one place")
-            taken[window] = True
-        result[window] = combine(result[window], ordered[at].reshape(sizes))
+            taken[there] = True
+        result[there] = combine(result[there], ordered[at].reshape(sizes))
     return result

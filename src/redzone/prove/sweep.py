@@ -16,7 +16,7 @@ from redzone.domains.symbolic import is_inconclusive
 from redzone.engine import Seen
 from redzone.engine.forward import Context
 from redzone.engine.program import SIGNATURE, SIMPLE, Step
-from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
+from redzone.engine.refine import ALL, Infeasible, Refiner, assuming, narrows
 from redzone.frontend.compat import primitives
 from redzone.prove.conditions import Common, needs_of
 from redzone.prove.need import FAR, Lost, Need, is_apart
@@ -142,12 +142,7 @@ class Sweep(Walk):
             return known
         key = (id(env), step.ins[0], k, level)
         if key not in self.assumed:
-            refiner: Refiner | None = Refiner(program, env)
-            try:
-                refiner.assume(step.ins[0], k, level)  # type: ignore[union-attr]
-            except Infeasible:
-                refiner = None
-            self.assumed[key] = (env, refiner)
+            self.assumed[key] = (env, assuming(program, env, step.ins[0], k, level))
         refiner = self.assumed[key][1]
         try:
             return None if refiner is None else refiner.value(slot, level)
