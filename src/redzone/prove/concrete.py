@@ -10,7 +10,8 @@ import numpy as np
 from redzone.domains import dtype_info
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import bind, primitives
-from redzone.prove.concrete_arrays import ARRAYS, ORDERING, clamped, index_tuples, window
+from redzone.prove.concrete_arrays import ARRAYS, ORDERING, Windows
+from redzone.prove.concrete_made import MADE
 
 _P = primitives()
 _BY_NAME = {primitive.name: primitive for primitive in _P.values()}
@@ -31,9 +32,9 @@ def exact(*names: str) -> Callable[[Any], Any]:
 
 def is_exact_here(eqn: Any) -> bool:
     """Whether numpy can evaluate an equation as XLA would: integers always, floats where IEEE says how."""
-    if eqn.primitive not in _NUMPY:
-        return False
     name = eqn.primitive.name
+    if name not in MADE and eqn.primitive not in _NUMPY:
+        return False
     for v in (*eqn.invars, *eqn.outvars):
         info = dtype_info(getattr(v.aval, "dtype", None))
         if info.kind == "x" or (info.kind == "f" and name not in _MOVING and (name not in _IEEE or info.bits < 32)):
@@ -97,14 +98,21 @@ def exactly(eqn: Any, values: list[Any]) -> list[Any] | None:
     if function is None:
         return None
     with np.errstate(all="ignore"):
-        return function(values)
+        results = function([np.asarray(v) for v in values])
+    return results and [np.asarray(r, v.aval.dtype) for r, v in zip(results, eqn.outvars, strict=True)]
 
 
 def exact_function(eqn: Any) -> Callable[[list[Any]], list[Any] | None] | None:
-    """How numpy evaluates an equation, from its operands' arrays to its results; None where it never can."""
+    """How numpy evaluates an equation, from its operands' numpy arrays to its results; None where it never can."""
     if not is_exact_here(eqn):
         return None
-    function, dtypes = _NUMPY[eqn.primitive], [v.aval.dtype for v in eqn.outvars]
+    made = MADE.get(eqn.primitive.name)
+    single = made(eqn) if made is not None else None
+    if single is not None:
+        return lambda values: [single(*values)]
+    function, dtypes = _NUMPY.get(eqn.primitive), [v.aval.dtype for v in eqn.outvars]
+    if function is None:
+        return None
 
     def evaluated(values: list[Any]) -> list[Any] | None:
         try:
@@ -128,36 +136,14 @@ def _simple(name: str, function: Callable[..., Any]) -> None:
 
 
 _DIRECT: dict[str, Callable[..., Any]] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "max": np.maximum,
-    "min": np.minimum,
-    "neg": np.negative,
     "sign": np.sign,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
     "nextafter": np.nextafter,
-    "floor": np.floor,
-    "ceil": np.ceil,
     "copy": lambda x: x,
     "stop_gradient": lambda x: x,
 }
 for _name, _function in _DIRECT.items():
     _simple(_name, _function)
 _NUMPY[assume_p] = lambda eqn, x, *condition: x
-
-
-@exact("not")
-def _not(eqn: Any, x: Any) -> Any:
-    return np.logical_not(x) if x.dtype == np.bool_ else np.invert(x)
 
 
 def _quotient(a: int, b: int) -> int:
@@ -226,19 +212,17 @@ def _clamp(eqn: Any, low: Any, x: Any, high: Any) -> Any:
 
 @exact("select_n")
 def _select(eqn: Any, which: Any, *cases: Any) -> Any:
-    return np.choose(which.astype(np.int64), cases) if np.ndim(which) else cases[int(which)]
+    return np.choose(which.astype(np.int64), cases)
 
 
 @exact("convert_element_type")
 def _convert(eqn: Any, x: Any) -> Any:
+    """To wide integers, whose ends a float does not hold; XLA saturates and makes NaN zero."""
     target = np.dtype(eqn.outvars[0].aval.dtype)
     info = dtype_info(target)
-    if x.dtype.kind == "f" and info.kind in "iu":
-        # XLA saturates and makes NaN zero.
-        whole = np.trunc(np.where(np.isnan(x), 0, x)).astype(np.float64)
-        inside = np.clip(whole, float(info.min), float(info.max)).astype(object)
-        return np.vectorize(lambda n: min(max(int(n), info.min), info.max), otypes=[target])(inside)
-    return x != 0 if target == np.bool_ else x.astype(target)
+    whole = np.trunc(np.where(np.isnan(x), 0, x)).astype(np.float64)
+    inside = np.clip(whole, float(info.min), float(info.max)).astype(object)
+    return np.vectorize(lambda n: min(max(int(n), info.min), info.max), otypes=[target])(inside)
 
 
 @exact("dim_as_value")
@@ -253,25 +237,6 @@ def _iota(eqn: Any) -> Any:
     return np.broadcast_to(line.reshape([-1 if d == axis else 1 for d in range(len(shape))]), shape)
 
 
-@exact("broadcast_in_dim")
-def _broadcast(eqn: Any, x: Any) -> Any:
-    shape, dims = eqn.params["shape"], eqn.params["broadcast_dimensions"]
-    middle = [1] * len(shape)
-    for k, d in enumerate(dims):
-        middle[d] = x.shape[k]
-    return np.broadcast_to(x.reshape(middle), shape)
-
-
-@exact("squeeze")
-def _squeeze(eqn: Any, x: Any) -> Any:
-    return x.reshape(eqn.outvars[0].aval.shape)
-
-
-@exact("reshape")
-def _reshape(eqn: Any, x: Any) -> Any:
-    return x.reshape(eqn.params["new_sizes"])
-
-
 @exact("transpose")
 def _transpose(eqn: Any, x: Any) -> Any:
     return x.transpose(eqn.params["permutation"])
@@ -280,13 +245,6 @@ def _transpose(eqn: Any, x: Any) -> Any:
 @exact("concatenate")
 def _concatenate(eqn: Any, *parts: Any) -> Any:
     return np.concatenate(parts, eqn.params["dimension"])
-
-
-@exact("slice")
-def _slice(eqn: Any, x: Any) -> Any:
-    p = eqn.params
-    strides = p["strides"] or (1,) * x.ndim
-    return x[tuple(slice(a, b, s) for a, b, s in zip(p["start_indices"], p["limit_indices"], strides, strict=True))]
 
 
 @exact("argmax")
@@ -316,27 +274,20 @@ def _every(eqn: Any, x: Any) -> Any:
     )
 
 
-@exact("dynamic_slice")
-def _dynamic_slice(eqn: Any, x: Any, *starts: Any) -> Any:
-    sizes = eqn.params["slice_sizes"]
-    return x[window(clamped(starts, x.shape, sizes), sizes)]
-
-
 @exact("gather")
 def _gather(eqn: Any, x: Any, indices: Any) -> Any:
     numbers, sizes = eqn.params["dimension_numbers"], eqn.params["slice_sizes"]
     batch = indices.shape[:-1]
     gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
     rest = tuple(n for d, n in enumerate(sizes) if d not in gone)
-    fills = eqn.params["mode"].name == "FILL_OR_DROP"
-    result = np.zeros((*batch, *rest), x.dtype)
     batching = zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)
-    for at, start in index_tuples(indices, x.ndim, numbers.start_index_map, batching):
-        inside = clamped(start, x.shape, sizes)
-        if fills and inside != start:
-            result[at] = _filling(eqn, x.dtype)
-        else:
-            result[at] = x[window(inside, sizes)].reshape(rest)
+    windows = Windows(x.shape, sizes, indices, numbers.start_index_map, batching)
+    there = windows.single()
+    result = x.reshape(-1)[windows.places()] if there is None else np.array(x[there])
+    result = result.reshape(len(windows.first), *rest)
+    if eqn.params["mode"].name == "FILL_OR_DROP":
+        result[~windows.inside] = _filling(eqn, x.dtype)
+    result = result.reshape(*batch, *rest)
     order = [d for d in range(result.ndim) if d not in numbers.offset_dims]
     return np.moveaxis(result, range(result.ndim), [*order, *numbers.offset_dims])
 

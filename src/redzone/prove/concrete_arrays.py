@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,35 +32,47 @@ ORDERING = frozenset(
         "lt_to",
     }
 )
-#: The most index tuples of an access looked at one by one.
-_TUPLES = 4096
+#: The most elements that windows at several places are looked at for.
+_ELEMENTS = 1 << 20
 
 
-def index_tuples(indices: Any, rank: int, mapped: Any, batching: Any) -> Iterator[tuple[tuple[int, ...], list[int]]]:
-    """Of a gather or scatter: each index tuple's place in the batch, and where its window starts, clamped nowhere.
+class Windows:
+    """The windows of a gather or scatter in an array of this shape.
 
-    `mapped` are the dimensions that the columns are for, `batching` pairs those of the array and of the batch.
+    `mapped` are the dimensions that the columns of the index tuples are for, `batching` pairs those of the array and of
+    the batch.
     """
-    batch, pairs = indices.shape[:-1], list(batching)
-    if int(np.prod(batch)) > _TUPLES:
-        raise NotImplementedError("too many index tuples to look at one by one")
-    for at in np.ndindex(*batch):
-        start = [0] * rank
-        for k, d in enumerate(mapped):
-            start[d] = int(indices[(*at, k)])
-        for d, b in pairs:
-            start[d] = at[b]
-        yield at, start
 
+    def __init__(self, shape: Any, sizes: Sequence[int], indices: Any, mapped: Any, batching: Any) -> None:
+        batch = indices.shape[:-1]
+        if math.prod(batch) > 1 and math.prod(batch) * math.prod(sizes) > _ELEMENTS:
+            raise NotImplementedError("too many elements in the windows")
+        if indices.dtype == np.uint64:
+            indices = np.minimum(indices, np.iinfo(np.int64).max)
+        starts = np.zeros((*batch, len(shape)), np.int64)
+        starts[..., list(mapped)] = indices
+        for d, b in batching:
+            starts[..., d] = np.arange(batch[b]).reshape([-1 if k == b else 1 for k in range(len(batch))])
+        starts = starts.reshape(math.prod(batch), len(shape))
+        self.shape, self.sizes = shape, sizes
+        self.first = np.clip(starts, 0, np.subtract(shape, sizes))
+        """Where each starts, moved inside where it would leave."""
+        self.inside = (self.first == starts).all(axis=1)
+        """Whether it need not be moved."""
 
-def clamped(start: Sequence[Any], shape: Sequence[int], sizes: Sequence[int]) -> list[int]:
-    """The nearest start of a window that lies inside."""
-    return [min(max(int(s), 0), n - size) for s, n, size in zip(start, shape, sizes, strict=True)]
+    def single(self) -> tuple[slice, ...] | None:
+        """The window, where there is one."""
+        if len(self.first) != 1:
+            return None
+        return tuple(slice(f, f + size) for f, size in zip(self.first[0].tolist(), self.sizes, strict=True))
 
-
-def window(first: Sequence[int], sizes: Sequence[int]) -> tuple[slice, ...]:
-    """The elements of a window."""
-    return tuple(slice(f, f + size) for f, size in zip(first, sizes, strict=True))
+    def places(self) -> Any:
+        """Each window's elements, by their places in the flat array."""
+        strides = np.array([math.prod(self.shape[d + 1 :]) for d in range(len(self.shape))], np.int64)
+        within = np.zeros(1, np.int64)
+        for size, stride in zip(self.sizes, strides.tolist(), strict=True):
+            within = np.add.outer(within, np.arange(size) * stride).ravel()
+        return np.add.outer(self.first @ strides, within)
 
 
 def _named(*names: str) -> Callable[[Any], Any]:
@@ -172,13 +185,6 @@ def _pad(eqn: Any, x: Any, filling: Any) -> Any:
     return result
 
 
-@_named("dynamic_update_slice")
-def _update(eqn: Any, x: Any, update: Any, *starts: Any) -> Any:
-    result = x.copy()
-    result[window(clamped(starts, x.shape, update.shape), update.shape)] = update
-    return result
-
-
 @_named("sort")
 def _sort(eqn: Any, *operands: Any) -> Any:
     """Stable, by the first operands; XLA and numpy both put NaN last and take both zeros as equal."""
@@ -216,26 +222,32 @@ def _scatter(eqn: Any, x: Any, indices: Any, updates: Any) -> Any:
     if combine is _over and eqn.params.get("update_jaxpr") is not None:
         raise NotImplementedError("a function of its own")
     gone = sorted({*numbers.inserted_window_dims, *numbers.operand_batching_dims})
-    windows = [d for d in range(x.ndim) if d not in gone]
+    kept = [d for d in range(x.ndim) if d not in gone]
     sizes = [1] * x.ndim
-    for d, w in zip(windows, numbers.update_window_dims, strict=True):
+    for d, w in zip(kept, numbers.update_window_dims, strict=True):
         sizes[d] = updates.shape[w]
     rest = [d for d in range(updates.ndim) if d not in numbers.update_window_dims]
     ordered = updates.transpose([*rest, *numbers.update_window_dims])
-    result, taken = x.copy(), np.zeros(x.shape, bool)
     batching = zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True)
-    for at, start in index_tuples(indices, x.ndim, numbers.scatter_dims_to_operand_dims, batching):
-        inside = clamped(start, x.shape, sizes)
-        if inside != start and mode != "CLIP":
-            if mode != "FILL_OR_DROP":
-                raise NotImplementedError("a write outside that was promised not to happen")
-            continue
-        there = window(inside, sizes)
-        if combine is _over:
-            # Which of two writes to one place is the last is not determined.
-            twice = taken[there]
-            if twice.any() and not np.array_equal(result[there][twice], ordered[at].reshape(sizes)[twice]):
-                raise NotImplementedError("two writes to one place")
-            taken[there] = True
-        result[there] = combine(result[there], ordered[at].reshape(sizes))
+    windows = Windows(x.shape, sizes, indices, numbers.scatter_dims_to_operand_dims, batching)
+    if mode not in ("CLIP", "FILL_OR_DROP") and not windows.inside.all():
+        raise NotImplementedError("a write outside that was promised not to happen")
+    result, there = x.copy(), windows.single()
+    if there is not None:
+        if mode == "CLIP" or windows.inside[0]:
+            result[there] = combine(result[there], ordered.reshape(sizes))
+        return result
+    places, written = windows.places(), ordered.reshape(len(windows.first), -1)
+    if mode != "CLIP":
+        places, written = places[windows.inside], written[windows.inside]
+    flat, places, written = result.reshape(-1), places.ravel(), written.ravel()
+    if combine is not _over:
+        combine.at(flat, places, written)  # type: ignore[attr-defined]
+        return result
+    order = np.argsort(places, kind="stable")
+    places, written = places[order], written[order]
+    if (written[1:] != written[:-1])[places[1:] == places[:-1]].any():
+        # Which of two writes to one place is the last is not determined.
+        raise NotImplementedError("two writes to one place")
+    flat[places] = written
     return result

@@ -49,6 +49,11 @@ def nothing_but_nan(shape: tuple[int, ...], dtype: Any) -> Any:
     return found
 
 
+def is_nothing_but_nan(value: Any) -> bool:
+    """Whether a value is such an array, the very one."""
+    return id(value) in _KNOWN
+
+
 def passes_nan(eqn: Any) -> Any:
     """The array of NaN that an equation yields where an operand it may count for is NaN; None for other equations.
 

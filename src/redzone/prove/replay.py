@@ -11,21 +11,22 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import numpy as np
 
 from redzone.access.site import Site
 from redzone.access.xla import ACCESSES
-from redzone.domains import Fact
+from redzone.domains import Fact, dtype_info
 from redzone.engine.implementation import expansion, implementation
 from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, bind, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
 from redzone.prove.concrete import exact_function, wrapped
-from redzone.prove.concrete_nan import of_nan, passes_nan
+from redzone.prove.concrete_nan import is_nothing_but_nan, of_nan, passes_nan
+from redzone.prove.replay_plan import Demand, Kept, Plan, Slots
 from redzone.prove.rough import roughly
 from redzone.rules import RULES
 from redzone.stages import recorded
@@ -39,6 +40,8 @@ LONG = 24
 
 
 _ADD, _SELECT = primitives()["add_p"], primitives()["select_n_p"]
+_ACCESS, _PROMISE = 1, 2
+_NONE, _FIRST = frozenset[int](), frozenset({0})
 #: Equations whose result is their operand.
 _SAME = frozenset(primitives()[name] for name in ("copy_p", "stop_gradient_p") if name in primitives())
 _STATEFUL = frozenset(
@@ -58,45 +61,6 @@ class GaveUp(Exception):
 
 class Broken(Exception):
     """The inputs break a promise, or whether they do cannot be told."""
-
-
-class Evaluation(NamedTuple):
-    """One equation as a replay meets it."""
-
-    eqn: Any
-    outs: frozenset[int]
-    """Which of its results are wanted."""
-    operands: tuple[tuple[Any, Any], ...]
-    """A variable, or None and the array of a literal."""
-    site: Site | None
-    """The access it is, if it is asked about."""
-    function: Any
-    """numpy's way to evaluate it, where there is one and nothing but its operands matters."""
-    missing: Any
-    """What it yields of NaN, if of NaN it yields NaN."""
-
-
-class Renaming:
-    """Stands for an equation whose results are its operands."""
-
-    __slots__ = ("outvars",)
-
-    def __init__(self, outvars: Sequence[Any]) -> None:
-        self.outvars = outvars
-
-
-class Plan(NamedTuple):
-    """What of one jaxpr is evaluated, in order, and the inputs that takes."""
-
-    steps: list[Evaluation]
-    """Those of what it calls included: a call only gives other names to what goes in and comes out."""
-    inputs: frozenset[int]
-    constants: dict[Any, Any]
-    """The values of constants of what it calls."""
-
-
-def _unchanged(values: list[Any]) -> list[Any]:
-    return values
 
 
 class Purse:
@@ -127,7 +91,10 @@ class Replay:
         self.targets = {id(site.eqn): site for site in sites}
         self.found: Found = {}
         """By identity of the equation: the first index tuple outside the array and the path to it."""
+        self.demands: dict[Any, Demand] = {}
         self.plans: dict[Any, Plan] = {}
+        self.carries: dict[Any, frozenset[int]] = {}
+        self.ways: dict[int, tuple[Site | None, Any, Any]] = {}
         self.purse = purse
         self.left = 0
         self.spared = 0
@@ -136,10 +103,11 @@ class Replay:
         self.compiled: set[Any] = set()
         self.rough = False
         """Whether something was only computed about in the latest attempt."""
+        self.of_nan = False
+        """Whether the program was run on nothing but NaN."""
         self.path: list[str] = []
-        self.contains: dict[int, bool] = {}
+        self.marked: dict[int, int] = {}
         self.implementations: dict[int, tuple[Any, Any] | None] = {}
-        self.assuming: dict[int, bool] = {}
         self.assumes = self.promises(self.jaxpr)
         """Whether anything is promised anywhere: then a run counts only when it is over."""
 
@@ -150,10 +118,13 @@ class Replay:
         self.spared = 0
         self.found, self.rough = {}, False
         self.path.clear()
+        if not self.targets:
+            return self.found
+        self.of_nan = self.of_nan or any(map(is_nothing_but_nan, arguments))
         # Where nothing may be compiled, JAX need not even start.
         with _on_cpu() if self.compiles else contextlib.nullcontext(), np.errstate(all="ignore"):
             try:
-                self.run(self.jaxpr, self.consts, arguments)
+                self.run(self.plan(self.jaxpr, self.consts, _NONE), [_plain(a) for a in arguments])
             except GaveUp:
                 if self.assumes:
                     self.found = {}
@@ -164,58 +135,103 @@ class Replay:
 
     def needed(self) -> frozenset[int]:
         """The inputs that the accesses depend on, by their place."""
-        return self.plan(self.jaxpr, frozenset()).inputs
+        return self.demand(self.jaxpr, _NONE).inputs
 
-    def holds(self, jaxpr: Any) -> bool:
-        """Whether the access is somewhere inside a jaxpr."""
-        known = self.contains.get(id(jaxpr))
+    def marks(self, jaxpr: Any) -> int:
+        """What is somewhere inside a jaxpr: an access that is asked about, a promise, both or neither."""
+        known = self.marked.get(id(jaxpr))
         if known is None:
-            known = any(self.inside(e) for e in jaxpr.eqns)
-            self.contains[id(jaxpr)] = known
+            known = 0
+            for e in jaxpr.eqns:
+                if e.primitive not in PLAIN:
+                    if id(e) in self.targets:
+                        known |= _ACCESS
+                    if e.primitive is assume_p:
+                        known |= _PROMISE
+                    for inner in children(e):
+                        known |= self.marks(inner)
+            self.marked[id(jaxpr)] = known
         return known
 
     def inside(self, eqn: Any) -> bool:
         """Whether the access, or a promise, is this equation or somewhere inside it."""
         if eqn.primitive in PLAIN:
             return False
-        return id(eqn) in self.targets or eqn.primitive is assume_p or any(self.holds(j) for j in children(eqn))
+        return id(eqn) in self.targets or eqn.primitive is assume_p or any(self.marks(j) for j in children(eqn))
 
     def promises(self, jaxpr: Any) -> bool:
         """Whether anything is promised in a jaxpr."""
-        known = self.assuming.get(id(jaxpr))
-        if known is None:
-            known = self.assuming[id(jaxpr)] = any(
-                e.primitive is assume_p or any(self.promises(j) for j in children(e))
-                for e in jaxpr.eqns
-                if e.primitive not in PLAIN
-            )
-        return known
+        return bool(self.marks(jaxpr) & _PROMISE)
 
-    def plan(self, jaxpr: Any, outs: frozenset[int]) -> Plan:
-        """The equations that the access and the wanted results depend on, in order, with what each must yield."""
+    def demand(self, jaxpr: Any, outs: frozenset[int]) -> Demand:
+        """What of a jaxpr the access and the wanted results depend on."""
         key = (id(jaxpr), outs)
-        found = self.plans.get(key)
+        found = self.demands.get(key)
         if found is None:
             wanted = {jaxpr.outvars[i] for i in outs if type(jaxpr.outvars[i]) is not Literal}
-            steps: list[Evaluation] = []
-            constants: dict[Any, Any] = {}
+            kept: list[Kept] = []
             for eqn in reversed(jaxpr.eqns):
-                mine = frozenset(i for i, v in enumerate(eqn.outvars) if v in wanted)
+                outvars = eqn.outvars
+                if len(outvars) == 1:
+                    mine = _FIRST if outvars[0] in wanted else _NONE
+                else:
+                    mine = frozenset(i for i, v in enumerate(outvars) if v in wanted)
                 if not mine and not self.inside(eqn):
                     continue
                 called = self.called(eqn)
-                if called is not None:
-                    inner = self.plan(called[0], mine)
-                    steps += self.inlined(eqn, called[0], inner, mine)
-                    constants.update(inner.constants)
-                    constants.update(zip(called[0].constvars, called[1], strict=True))
-                    wanted.update(v for i in inner.inputs if type(v := eqn.invars[i]) is not Literal)
+                if called is None:
+                    kept.append((eqn, mine, None, None))
+                    wanted.update(v for v in self.operands(eqn, mine) if type(v) is not Literal)
                     continue
-                steps.append(self.evaluation(eqn, mine))
-                wanted.update(v for v in self.operands(eqn, mine) if type(v) is not Literal)
-            steps.reverse()
+                inner = self.demand(called[0], mine)
+                kept.append((eqn, mine, called, inner))
+                wanted.update(v for i in inner.inputs if type(v := eqn.invars[i]) is not Literal)
+            kept.reverse()
             inputs = frozenset(i for i, v in enumerate(jaxpr.invars) if v in wanted)
-            found = self.plans[key] = Plan(steps, inputs, constants)
+            found = self.demands[key] = Demand(kept, inputs, jaxpr)
+        return found
+
+    def plan(self, jaxpr: Any, consts: Any, outs: frozenset[int]) -> Plan:
+        """The equations that the access and the wanted results depend on, in order, calls taken apart."""
+        key = (id(jaxpr), outs, *map(id, consts))
+        found = self.plans.get(key)
+        if found is None:
+            slots = Slots(len(jaxpr.invars))
+            scope = dict(zip(jaxpr.invars, range(len(jaxpr.invars)), strict=True))
+            self.link(self.demand(jaxpr, outs), jaxpr, consts, scope, slots)
+            results = [slots.of(v, scope) if i in outs else slots.nothing for i, v in enumerate(jaxpr.outvars)]
+            found = self.plans[key] = Plan(slots.steps, slots.values, results, (jaxpr, consts))
+        return found
+
+    def link(self, demand: Demand, jaxpr: Any, consts: Any, scope: dict[Any, int], slots: Slots) -> None:
+        """Give the values of a jaxpr their places; what a call is given and yields keeps the place it has outside."""
+        for v, const in zip(jaxpr.constvars, consts, strict=True):
+            scope[v] = slots.constant(_plain(const))
+        for eqn, mine, called, inner in demand.kept:
+            if called is not None and inner is not None:
+                body = called[0]
+                within = {body.invars[i]: slots.of(eqn.invars[i], scope) for i in inner.inputs}
+                self.link(inner, body, called[1], within, slots)
+                for i in mine:
+                    if i < len(body.outvars):
+                        scope[eqn.outvars[i]] = slots.of(body.outvars[i], within)
+            elif eqn.primitive in _SAME:
+                scope[eqn.outvars[0]] = slots.of(eqn.invars[0], scope)
+            else:
+                operands = [slots.of(v, scope) for v in eqn.invars]
+                results = [slots.constant(None) for _ in eqn.outvars]
+                scope.update(zip(eqn.outvars, results, strict=True))
+                slots.steps.append((eqn, mine, operands, results, *self.way(eqn)))
+
+    def way(self, eqn: Any) -> tuple[Site | None, Any, Any]:
+        """Of an equation: the access it is, if it is asked about; numpy's way to evaluate it; what it yields of NaN."""
+        found = self.ways.get(id(eqn))
+        if found is None:
+            plain = eqn.primitive is not assume_p and all(_elements(v.aval) <= ELEMENTS for v in eqn.outvars)
+            function = exact_function(eqn) if plain else None
+            # numpy knows of NaN itself; where all begins with it, it need not even be asked.
+            missing = passes_nan(eqn) if plain and (function is None or self.of_nan) else None
+            found = self.ways[id(eqn)] = (self.targets.get(id(eqn)), function, missing)
         return found
 
     def called(self, eqn: Any) -> tuple[Any, Any] | None:
@@ -223,30 +239,6 @@ class Replay:
         if eqn.primitive in CALLS and eqn.primitive is not SHARD_MAP_P:
             return open_jaxpr(eqn.params[CALLS[eqn.primitive]])
         return self.written(eqn)
-
-    def inlined(self, eqn: Any, jaxpr: Any, plan: Plan, outs: frozenset[int]) -> list[Evaluation]:
-        """The steps of a call, last first: results get their outer names, its own steps, inputs get their inner names.
-
-        The variables of a jaxpr that is called twice are set anew by each call before they are read.
-        """
-        after = [i for i in sorted(outs) if i < len(jaxpr.outvars)]
-        before = sorted(plan.inputs)
-        return [
-            self.renaming([jaxpr.outvars[i] for i in after], [eqn.outvars[i] for i in after]),
-            *reversed(plan.steps),
-            self.renaming([eqn.invars[i] for i in before], [jaxpr.invars[i] for i in before]),
-        ]
-
-    def renaming(self, sources: list[Any], targets: list[Any]) -> Evaluation:
-        return Evaluation(Renaming(targets), frozenset(), _operands(sources), None, _unchanged, None)
-
-    def evaluation(self, eqn: Any, outs: frozenset[int]) -> Evaluation:
-        operands = _operands(eqn.invars)
-        if eqn.primitive in _SAME:
-            return Evaluation(eqn, outs, operands, None, _unchanged, None)
-        plain = eqn.primitive is not assume_p and all(_elements(v.aval) <= ELEMENTS for v in eqn.outvars)
-        function = exact_function(eqn) if plain else None
-        return Evaluation(eqn, outs, operands, self.targets.get(id(eqn)), function, passes_nan(eqn) if plain else None)
 
     def operands(self, eqn: Any, outs: frozenset[int]) -> list[Any]:
         """The operands an equation needs to yield these results and reach the access."""
@@ -256,19 +248,24 @@ class Replay:
             return [eqn.invars[i] for i in sorted(positions)]
         if eqn.primitive is SCAN_P:
             nc, _ = scan_counts(eqn.params)
-            needed = self.plan(open_jaxpr(eqn.params["jaxpr"])[0], self.carried(eqn, outs)).inputs
-            kept = needed | {nc + i for i in self.carried(eqn, outs) if i < scan_counts(eqn.params)[1]}
+            carries = self.carried(eqn, outs)
+            needed = self.demand(open_jaxpr(eqn.params["jaxpr"])[0], carries).inputs
+            kept = needed | {nc + i for i in carries if i < scan_counts(eqn.params)[1]}
             return [eqn.invars[i] for i in sorted(kept)]
         if eqn.primitive is WHILE_P:
             nt, nb = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
             carries = self.carried(eqn, outs)
-            body = self.plan(open_jaxpr(eqn.params["body_jaxpr"])[0], carries).inputs
+            body = self.demand(open_jaxpr(eqn.params["body_jaxpr"])[0], carries).inputs
             given = {*range(nt), *(nt + i for i in body if i < nb), *(nt + nb + i for i in carries)}
             return [eqn.invars[i] for i in sorted(given)]
         return list(eqn.invars)
 
     def carried(self, eqn: Any, outs: frozenset[int]) -> frozenset[int]:
         """The results of a loop's body that matter: the wanted ones and the carries they or the access need."""
+        key = (id(eqn), outs)
+        known = self.carries.get(key)
+        if known is not None:
+            return known
         if eqn.primitive is SCAN_P:
             first, count = scan_counts(eqn.params)
             body, test = open_jaxpr(eqn.params["jaxpr"])[0], frozenset[int]()
@@ -276,30 +273,26 @@ class Replay:
             first, count = eqn.params["body_nconsts"], len(eqn.outvars)
             body = open_jaxpr(eqn.params["body_jaxpr"])[0]
             nt = eqn.params["cond_nconsts"]
-            condition = self.plan(open_jaxpr(eqn.params["cond_jaxpr"])[0], frozenset({0})).inputs
+            condition = self.demand(open_jaxpr(eqn.params["cond_jaxpr"])[0], _FIRST).inputs
             test = frozenset(i - nt for i in condition if i >= nt)
         outs = outs | test
         while True:
-            needed = self.plan(body, outs).inputs
+            needed = self.demand(body, outs).inputs
             more = outs | {i - first for i in needed if first <= i < first + count}
             if more == outs:
+                self.carries[key] = outs
                 return outs
             outs = more
 
-    def run(self, jaxpr: Any, consts: Any, arguments: list[Any], outs: frozenset[int] = frozenset()) -> list[Any]:
+    def run(self, plan: Plan, arguments: list[Any]) -> list[Any]:
         """The wanted results; None in the places of the others."""
-        values: dict[Any, Any] = dict(zip(jaxpr.constvars, consts, strict=True))
-        values.update(zip(jaxpr.invars, arguments, strict=True))
-        plan, get = self.plan(jaxpr, outs), values.get
-        values.update(plan.constants)
-        for eqn, mine, operands, site, function, missing in plan.steps:
+        values = plan.values.copy()
+        values[: len(arguments)] = arguments
+        for eqn, mine, operands, places, site, function, missing in plan.steps:
             self.left -= 1
-            if self.left < 0 or (len(self.found) == len(self.targets) and not self.assumes):
+            if self.left < 0:
                 raise GaveUp
-            inputs = [known if variable is None else get(variable) for variable, known in operands]
-            if function is _unchanged:
-                values.update(zip(eqn.outvars, inputs, strict=True))
-                continue
+            inputs = [values[k] for k in operands]
             if site is not None:
                 self.judge(site, inputs)
                 if not mine:
@@ -313,39 +306,45 @@ class Replay:
                     results = function(inputs)
             if results is None:
                 results = self.step(eqn, inputs, mine)
-            values.update(zip(eqn.outvars, results, strict=False))
-        return [
-            (np.asarray(v.val, v.aval.dtype) if type(v) is Literal else get(v)) if i in outs else None
-            for i, v in enumerate(jaxpr.outvars)
-        ]
+            for k, result in zip(places, results, strict=False):
+                values[k] = result
+        return [values[k] for k in plan.results]
 
     def judge(self, site: Site, inputs: list[Any]) -> None:
         """Look at every index tuple of this execution of an access."""
         columns = site.columns
-        used = [inputs[c.operand] for c in columns] + [inputs[c.also] for c in columns if c.also is not None]
-        if not columns or id(site.eqn) in self.found or any(v is None for v in used):
+        if not columns or id(site.eqn) in self.found:
             return
         values = []
         for column in columns:
-            array = np.asarray(inputs[column.operand]).astype(object)
+            array = _whole_numbers(inputs[column.operand])
+            more = None if column.also is None else _whole_numbers(inputs[column.also])
+            if array is None or (more is None and column.also is not None):
+                return
             if column.column is not None:
                 array = array[..., column.column]
-            if column.also is not None:
-                array = array + np.asarray(inputs[column.also]).astype(object)
-            if column.repeat != 1:
-                array = array.sum()
-            values.append(np.atleast_1d(array).ravel())
-        values = list(np.broadcast_arrays(*values))
-        outside = np.zeros(len(values[0]), bool)
-        for column, array in zip(columns, values, strict=True):
-            outside |= np.array((array < 0) | (array > column.limit), bool)
-        if outside.any():
-            k = int(np.flatnonzero(outside)[0])
-            self.found[id(site.eqn)] = (tuple(int(array[k]) for array in values), " › ".join(self.path))
-            if self.purse.silence is not None:
-                # What is not spent stays in the purse.
-                self.spared += max(self.left - self.purse.silence, 0)
-                self.left = min(self.left, self.purse.silence)
+            if more is not None:
+                array = array + more
+            values.append(array.sum() if column.repeat != 1 else array)
+        if all(np.size(array) == 1 for array in values):
+            index = tuple(int(np.asarray(array).flat[0]) for array in values)
+            leaves = any(n < 0 or n > column.limit for n, column in zip(index, columns, strict=True))
+        else:
+            values = list(np.broadcast_arrays(*(np.atleast_1d(array).ravel() for array in values)))
+            outside = np.zeros(len(values[0]), bool)
+            for column, array in zip(columns, values, strict=True):
+                outside |= np.array((array < 0) | (array > column.limit), bool)
+            leaves = bool(outside.any())
+            index = tuple(int(array[int(np.argmax(outside))]) for array in values) if leaves else ()
+        if not leaves:
+            return
+        self.found[id(site.eqn)] = (index, " › ".join(self.path))
+        if len(self.found) == len(self.targets) and not self.assumes:
+            raise GaveUp
+        if self.purse.silence is not None:
+            # What is not spent stays in the purse.
+            self.spared += max(self.left - self.purse.silence, 0)
+            self.left = min(self.left, self.purse.silence)
 
     def step(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
         primitive = eqn.primitive
@@ -366,7 +365,7 @@ class Replay:
         if inside:
             return self.unfollowed(eqn)
         if "_prim" in eqn.params and (expanded := expansion(eqn)) is not None:
-            return self.run(*expanded, inputs, outs)
+            return self.run(self.plan(*expanded, outs), inputs)
         if primitive is _SELECT and inputs[0] is not None and not np.ndim(inputs[0]):
             # Of the other cases nothing need be known.
             return [inputs[1 + int(inputs[0])]]
@@ -383,7 +382,7 @@ class Replay:
         self.left -= cost
         self.compiled.add(kind)
         try:
-            return bind(eqn, inputs)
+            return [_plain(result) for result in bind(eqn, inputs)]
         except Exception:
             # No kernel for this platform, a foreign call, a callback that refuses, a library's primitive that
             # does not take plain arrays.
@@ -418,7 +417,7 @@ class Replay:
         k = min(max(int(np.asarray(inputs[0])), 0), len(eqn.params["branches"]) - 1)
         inner, consts = open_jaxpr(eqn.params["branches"][k])
         self.path.append(f"branch {k}")
-        results = self.run(inner, consts, inputs[1:], outs)
+        results = self.run(self.plan(inner, consts, outs), inputs[1:])
         self.path.pop()
         return results
 
@@ -434,10 +433,11 @@ class Replay:
             if steps is not None and all(carry[i] is not None for i in wanted):
                 return self.ends_first(eqn, inputs, steps)
         order = range(length - 1, -1, -1) if p["reverse"] else range(length)
+        plan = self.plan(inner, inner_consts, wanted)
         for t in order:
             self.path.append(f"iteration {t}")
             row = [None if x is None else x[t] for x in xs]
-            results = self.run(inner, inner_consts, [*consts, *carry, *row], wanted)
+            results = self.run(plan, [*consts, *carry, *row])
             self.path.pop()
             carry, rows[t] = results[:nk], results[nk:]
         return [*carry, *(_stacked([r[i] for r in rows], v.aval) for i, v in enumerate(eqn.outvars[nk:]))]
@@ -469,7 +469,10 @@ class Replay:
         inner, inner_consts = open_jaxpr(p["jaxpr"])
         (nc, nk), length = scan_counts(p), p["length"]
         consts, start, xs = inputs[:nc], inputs[nc : nc + nk], inputs[nc + nk :]
-        ends = (*(k for k in self.purse.first if 0 <= k < length), length - 1)
+        ends, plan = (
+            (*(k for k in self.purse.first if 0 <= k < length), length - 1),
+            self.plan(inner, inner_consts, _NONE),
+        )
         for k in dict.fromkeys((*ends, *range(length))):
             t = length - 1 - k if p["reverse"] else k
             carry: list[Any] = [None] * nk
@@ -478,35 +481,30 @@ class Replay:
                 carry[i] = start[i] if not step else wrapped(np.asarray(int(start[i]) + k * step, object), dtype)
             self.path.append(f"iteration {t}")
             row = [None if x is None else x[t] for x in xs]
-            self.run(inner, inner_consts, [*consts, *carry, *row])
+            self.run(plan, [*consts, *carry, *row])
             self.path.pop()
         return [None] * len(eqn.outvars)
 
     def loop(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
         p = eqn.params
-        test, test_consts = open_jaxpr(p["cond_jaxpr"])
-        body, body_consts = open_jaxpr(p["body_jaxpr"])
         nt, nb = p["cond_nconsts"], p["body_nconsts"]
         carry, t, wanted = inputs[nt + nb :], 0, self.carried(eqn, outs)
+        test = self.plan(*open_jaxpr(p["cond_jaxpr"]), _FIRST)
+        body = self.plan(*open_jaxpr(p["body_jaxpr"]), wanted)
         while True:
             self.path.append(f"iteration {t}")
-            going = self.run(test, test_consts, [*inputs[:nt], *carry], frozenset({0}))[0]
+            going = self.run(test, [*inputs[:nt], *carry])[0]
             if going is None:
                 self.path.pop()
                 return self.unfollowed(eqn)
-            holds = np.asarray(going)
-            if holds.any():
-                new = self.run(body, body_consts, [*inputs[nt : nt + nb], *carry], wanted)
-                # Lanes of a batched loop whose condition fails keep what they have.
-                carry = [_kept(holds, a, b) for a, b in zip(new, carry, strict=True)]
-            self.path.pop()
-            if not holds.any():
+            if not np.any(going):
+                self.path.pop()
                 return list(carry)
+            new = self.run(body, [*inputs[nt : nt + nb], *carry])
+            # Lanes of a batched loop whose condition fails keep what they have.
+            carry = new if not np.ndim(going) else [_kept(going, a, b) for a, b in zip(new, carry, strict=True)]
+            self.path.pop()
             t += 1
-
-
-def _operands(atoms: Sequence[Any]) -> tuple[tuple[Any, Any], ...]:
-    return tuple((None, np.asarray(a.val, a.aval.dtype)) if type(a) is Literal else (a, None) for a in atoms)
 
 
 def _is_integer(aval: Any) -> bool:
@@ -514,10 +512,24 @@ def _is_integer(aval: Any) -> bool:
 
 
 def _kept(holds: np.ndarray, new: Any, old: Any) -> Any:
-    if holds.ndim == 0 or new is None or old is None:
-        return new if holds.ndim == 0 else None
-    new, old = np.asarray(new), np.asarray(old)
-    return np.where(holds.reshape(holds.shape + (1,) * (new.ndim - holds.ndim)), new, old)
+    if new is None or old is None:
+        return None
+    return np.where(holds.reshape(holds.shape + (1,) * (np.ndim(new) - holds.ndim)), new, old)
+
+
+def _whole_numbers(value: Any) -> Any:
+    """Indices as numbers that neither wrap nor round when two are added."""
+    if value is None:
+        return None
+    value = np.asarray(value)
+    return value.astype(np.int64 if value.dtype.itemsize <= 4 else object)
+
+
+def _plain(value: Any) -> Any:
+    """A value as numpy has it, where numpy can have it."""
+    if isinstance(value, np.ndarray | np.generic) or dtype_info(getattr(value, "dtype", None)).kind == "x":
+        return value
+    return np.asarray(value)
 
 
 def _stacked(rows: list[Any], aval: Any) -> Any:

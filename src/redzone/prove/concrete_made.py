@@ -1,0 +1,211 @@
+"""The commonest equations as numpy functions made for one equation each: what its parameters say is worked out once.
+
+A replay evaluates them in loops. The functions take numpy arrays, or numbers, of just the types the equation says, and
+yield what its result is, with that type.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from redzone.domains import dtype_info
+
+Function = Callable[..., Any]
+
+#: By primitive, from an equation to its function, or None where the general way has to do.
+MADE: dict[str, Callable[[Any], Function | None]] = {}
+#: Arrays of up to this many elements are copied rather than made views of.
+_FEW = 1024
+
+
+def _made(*names: str) -> Callable[[Any], Any]:
+    def register(function: Any) -> Any:
+        MADE.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+_UFUNCS: dict[str, Function] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "neg": np.negative,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "floor": np.floor,
+    "ceil": np.ceil,
+}
+
+
+def _always(function: Function) -> Callable[[Any], Function]:
+    return lambda eqn: function
+
+
+MADE.update({name: _always(function) for name, function in _UFUNCS.items()})
+
+
+@_made("not")
+def _not(eqn: Any) -> Function:
+    return np.logical_not if eqn.invars[0].aval.dtype == np.bool_ else np.invert
+
+
+@_made("select_n")
+def _select(eqn: Any) -> Function | None:
+    which = eqn.invars[0].aval
+    if which.shape == ():
+        return lambda which, *cases: cases[int(which)]
+    if len(eqn.invars) != 3:
+        return None
+    return lambda which, no, yes: np.where(which, yes, no)
+
+
+@_made("convert_element_type")
+def _convert(eqn: Any) -> Function | None:
+    source, target = np.dtype(eqn.invars[0].aval.dtype), np.dtype(eqn.outvars[0].aval.dtype)
+    if source == target:
+        return lambda x: x
+    if target == np.bool_:
+        return lambda x: x != 0
+    info = dtype_info(target)
+    if source.kind != "f" or info.kind not in "iu":
+        return lambda x: x.astype(target)
+    if info.bits > 32:
+        return None
+    # XLA saturates and makes NaN zero; a double holds the ends of the narrower integers.
+    low, high = float(info.min), float(info.max)
+
+    def saturated(x: Any) -> Any:
+        whole = np.trunc(x).astype(np.float64)
+        return np.clip(np.where(np.isnan(whole), 0.0, whole), low, high).astype(target)
+
+    return saturated
+
+
+@_made("div")
+def _div(eqn: Any) -> Function | None:
+    dtype = np.dtype(eqn.outvars[0].aval.dtype)
+    if dtype_info(dtype).bits > 32:
+        return None
+
+    def quotient(a: Any, b: Any) -> Any:
+        """Toward zero; by zero, all bits set."""
+        a, b = a.astype(np.int64), b.astype(np.int64)
+        size = np.abs(a) // np.where(b == 0, 1, np.abs(b))
+        return np.where(b == 0, -1, np.where((a < 0) == (b < 0), size, -size)).astype(dtype)
+
+    return quotient
+
+
+@_made("rem")
+def _rem(eqn: Any) -> Function | None:
+    dtype = np.dtype(eqn.outvars[0].aval.dtype)
+    if dtype_info(dtype).bits > 32:
+        return None
+
+    def remainder(a: Any, b: Any) -> Any:
+        """With the dividend's sign; by zero, the dividend."""
+        a, b = a.astype(np.int64), b.astype(np.int64)
+        size = np.abs(a) % np.where(b == 0, 1, np.abs(b))
+        return np.where(b == 0, a, np.where(a < 0, -size, size)).astype(dtype)
+
+    return remainder
+
+
+@_made("broadcast_in_dim")
+def _broadcast(eqn: Any) -> Function | None:
+    shape, dims, source = eqn.params["shape"], eqn.params["broadcast_dimensions"], eqn.invars[0].aval
+    if len(eqn.invars) != 1 or not _is_known(shape, source.shape):
+        return None
+    middle = [1] * len(shape)
+    for k, d in enumerate(dims):
+        middle[d] = source.shape[k]
+    if tuple(middle) == tuple(shape):
+        return lambda x: x.reshape(shape)
+    if math.prod(shape) > _FEW:
+        return lambda x: np.broadcast_to(x.reshape(middle), shape)
+
+    def repeated(x: Any) -> Any:
+        result = np.empty(shape, x.dtype)
+        result[...] = x.reshape(middle)
+        return result
+
+    return repeated
+
+
+@_made("squeeze")
+def _squeeze(eqn: Any) -> Function | None:
+    shape = eqn.outvars[0].aval.shape
+    return (lambda x: x.reshape(shape)) if _is_known(shape) else None
+
+
+@_made("reshape")
+def _reshape(eqn: Any) -> Function | None:
+    # With dimensions given, their order changes first.
+    return _squeeze(eqn) if len(eqn.invars) == 1 and eqn.params.get("dimensions") is None else None
+
+
+@_made("slice")
+def _slice(eqn: Any) -> Function | None:
+    p = eqn.params
+    first, last = p["start_indices"], p["limit_indices"]
+    strides = p["strides"] or (1,) * len(first)
+    if not _is_known(first, last, strides):
+        return None
+    there = tuple(slice(a, b, s) for a, b, s in zip(first, last, strides, strict=True))
+    return lambda x: x[there]
+
+
+@_made("dynamic_slice")
+def _dynamic_slice(eqn: Any) -> Function | None:
+    sizes, shape = eqn.params["slice_sizes"], eqn.invars[0].aval.shape
+    if len(eqn.invars) != 1 + len(shape) or not _is_known(sizes, shape):
+        return None
+    window = _window(shape, sizes)
+    return lambda x, *starts: x[window(starts)]
+
+
+@_made("dynamic_update_slice")
+def _dynamic_update_slice(eqn: Any) -> Function | None:
+    shape, sizes = eqn.invars[0].aval.shape, eqn.invars[1].aval.shape
+    if not _is_known(shape, sizes):
+        return None
+    window = _window(shape, sizes)
+
+    def updated(x: Any, update: Any, *starts: Any) -> Any:
+        result = np.array(x)
+        result[window(starts)] = update
+        return result
+
+    return updated
+
+
+def _window(shape: Any, sizes: Any) -> Callable[[Any], tuple[slice, ...]]:
+    """From where a window starts to its elements, moved inside where it would leave."""
+    ends = [(n - size, size) for n, size in zip(shape, sizes, strict=True)]
+
+    def window(starts: Any) -> tuple[slice, ...]:
+        there = []
+        for start, (last, size) in zip(starts, ends, strict=True):
+            first = min(max(int(start), 0), last)
+            there.append(slice(first, first + size))
+        return tuple(there)
+
+    return window
+
+
+def _is_known(*shapes: Any) -> bool:
+    return all(type(n) is int for shape in shapes for n in shape)
