@@ -103,6 +103,8 @@ class Replay:
         self.compiled: set[Any] = set()
         self.rough = False
         """Whether something was only computed about in the latest attempt."""
+        self.judged = self.unjudged = False
+        """Whether an index was known where an access was met in the latest attempt; whether one was not."""
         self.of_nan = False
         """Whether the program was run on nothing but NaN."""
         self.path: list[str] = []
@@ -117,6 +119,7 @@ class Replay:
         given = self.left = min(self.purse.each, self.purse.left)
         self.spared = 0
         self.found, self.rough = {}, False
+        self.judged = self.unjudged = False
         self.path.clear()
         if not self.targets:
             return self.found
@@ -320,12 +323,14 @@ class Replay:
             array = _whole_numbers(inputs[column.operand])
             more = None if column.also is None else _whole_numbers(inputs[column.also])
             if array is None or (more is None and column.also is not None):
+                self.unjudged = True
                 return
             if column.column is not None:
                 array = array[..., column.column]
             if more is not None:
                 array = array + more
             values.append(array.sum() if column.repeat != 1 else array)
+        self.judged = True
         if all(np.size(array) == 1 for array in values):
             index = tuple(int(np.asarray(array).flat[0]) for array in values)
             leaves = any(n < 0 or n > column.limit for n, column in zip(index, columns, strict=True))

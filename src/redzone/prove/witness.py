@@ -20,6 +20,8 @@ from redzone.report.model import Condition, Witness
 
 #: How many inputs are tried for one access.
 TRIES = 14
+#: After how many inputs for which no index could be computed no other is tried.
+BLIND = 2
 #: How many inputs are tried one by one with a number that is far from the plain ones, and which.
 ALONE = 3
 HUGE = 1_000_000
@@ -208,7 +210,7 @@ def witnesses(
     if not has_sizes(inputs):
         return result
     replay = Replay(closed, sites, purse)
-    tried = set() if tried is None else tried
+    tried, blind = set() if tried is None else tried, 0
     for chosen in itertools.islice(candidates, TRIES):
         if len(result) == len(sites) or purse.left <= 0:
             break
@@ -218,6 +220,9 @@ def witnesses(
             continue
         tried.add(seen)
         found = replay.attempt(arguments)
+        blind += replay.unjudged and not replay.judged
+        if blind == BLIND:
+            break
         if found and replay.rough and purse.sure is not None:
             left = [site for site in sites if id(site.eqn) in found and id(site.eqn) not in result]
             found = Replay(closed, left, purse.sure).attempt(arguments) if left else {}
