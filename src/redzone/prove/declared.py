@@ -106,8 +106,7 @@ def _says(site: Site, words: re.Pattern[str]) -> bool:
         frames = compat.user_frames(eqn.source_info)
         if frames:
             file, line, _ = frames[0]
-            around = "".join(linecache.getlines(file)[max(line - _REACH - 1, 0) : line + _REACH])
-            return bool(words.search(around) and words.search(statement_at(file, line)))
+            return _found(file, line, words, True)
     return False
 
 
@@ -116,9 +115,29 @@ def _written_in_jax(site: Site, words: re.Pattern[str]) -> bool:
     for file, line, _ in compat.all_frames(site.eqn.source_info):
         if not file.startswith(_JAX):
             return False
-        if not file.endswith(("slicing.py", "indexing.py")) and words.search(linecache.getline(file, line)):
+        if not file.endswith(("slicing.py", "indexing.py")) and _found(file, line, words, False):
             return True
     return False
+
+
+#: By file: its lines, and what was found on them.
+_looked_at: dict[str, tuple[list[str], dict[Any, bool]]] = {}
+
+
+def _found(file: str, line: int, words: re.Pattern[str], around: bool) -> bool:
+    """Whether a line has these words, or, with `around`, the statement it is part of."""
+    lines = linecache.getlines(file)
+    known = _looked_at.get(file)
+    if known is None or known[0] is not lines:
+        known = _looked_at[file] = (lines, {})
+    key = (line, words, around)
+    found = known[1].get(key)
+    if found is None:
+        near = _REACH if around else 0
+        text = "".join(lines[max(line - near - 1, 0) : line + near])
+        found = bool(words.search(text) and (not around or words.search(statement_at(file, line))))
+        known[1][key] = found
+    return found
 
 
 def statement_at(file: str, line: int) -> str:

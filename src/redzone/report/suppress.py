@@ -123,7 +123,11 @@ def _comments_in(file: str) -> dict[int, tuple[str, ...]]:
 def _file(fn: Callable[..., Any] | None) -> str:
     """The file a function was written in; empty for one that has none."""
     try:
-        return inspect.getsourcefile(inspect.unwrap(fn)) or "" if fn is not None else ""
+        inner = inspect.unwrap(fn) if fn is not None else None
+        code = getattr(inner, "__code__", None)
+        if code is not None:
+            return str(code.co_filename)
+        return inspect.getsourcefile(inner) or "" if inner is not None else ""
     except (OSError, TypeError, ValueError):
         return ""
 
