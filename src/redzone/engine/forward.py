@@ -184,39 +184,22 @@ class Runner:
             run_while(self, env, step, context)
 
     def changed_steps(self, program: Program, env: list[Any], last: list[Any], context: Context | None) -> None:
-        """Run the steps whose results can differ from those of an earlier run of the same program.
-
-        A plain rule sees its operands' facts and nothing else. A refinement looks at the values behind them too,
-        so a select or a branch runs again wherever anything it is made from has changed.
-        """
-        changed = {slot for _, slot in program.inputs if not _is_same(env[slot], last[slot])}
-        behind = set(changed)
-        affected = []
-        for step in program.steps:
-            is_behind = not behind.isdisjoint(step.ins if step.kind == SIMPLE else step.reads())
-            affected.append(is_behind)
-            if is_behind:
-                behind.update(step.outs)
+        """Run the steps whose results can differ from those of an earlier run of the same program."""
+        changed = set()
+        inputs = 1 << len(program.inputs) if program.ordered else 0
+        for k, (_, slot) in enumerate(program.inputs):
+            if not _is_same(env[slot], last[slot]):
+                changed.add(slot)
+                inputs |= 1 << k
+        again = program.rerun(inputs, context is not None)
+        for slot in again.made:
+            # Nothing is known of it until its step has run: a refinement may look ahead.
+            env[slot] = None
+        for step, reads, always in again.steps:
+            if not always and changed.isdisjoint(reads) and not step.volatile:
                 for out in step.outs:
                     if out >= 0:
-                        # Nothing is known of it until its step has run: a refinement may look ahead.
-                        env[out] = None
-        for step, is_behind in zip(program.steps, affected, strict=True):
-            kind = step.kind
-            if kind == SIMPLE:
-                if step.rule is _SELECT or step.rule in _SUMS:
-                    runs = is_behind
-                else:
-                    runs = step.volatile or not changed.isdisjoint(step.ins)
-            elif kind == OBSERVE:
-                runs = context is not None
-            else:
-                runs = context is not None or (is_behind if kind == COND else not changed.isdisjoint(step.reads()))
-            if not runs:
-                if is_behind:
-                    for out in step.outs:
-                        if out >= 0:
-                            env[out] = last[out]
+                        env[out] = last[out]
                 continue
             self.visits += 1
             self.step(program, env, step, context)
