@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import Fact, summarised
+from redzone.domains.fact import least, most
 from redzone.domains.symbolic import at_most
 
 
@@ -82,11 +83,11 @@ def stays_inside(site: Site, facts: list[Fact]) -> bool:
         if type(lo) is np.ndarray:
             if lo.ndim == 1 and col.column is not None:
                 k = col.column if len(lo) > 1 else 0
-                least, most = lo.item(k), hi.item(k)
+                first, last = lo.item(k), hi.item(k)
             else:
                 lo, hi = column_of(fact, col.column)
-                least, most = lo.min().item(), hi.max().item()
-            if least < 0 or not at_most(most, col.limit):
+                first, last = least(lo), most(hi)
+            if first < 0 or not at_most(last, col.limit):
                 return False
         elif not (at_most(0, lo) and at_most(hi, col.limit)):
             return False

@@ -161,8 +161,22 @@ def summarised(fact: Fact) -> Fact:
     """The same fact with one pair of bounds for the whole array."""
     if type(fact.lo) is not _ndarray:
         return fact
-    lo, hi = fact.lo.min().item(), fact.hi.max().item()
+    lo, hi = least(fact.lo), most(fact.hi)
     return Fact(lo, hi, 0 if lo == hi and not fact.nan else 1, fact.nan)
+
+
+#: Of an array up to this long the elements are faster to go through one by one than by numpy.
+_FEW = 48
+
+
+def least(array: np.ndarray) -> Any:
+    """The least element, as a Python number."""
+    return min(array.ravel().tolist()) if array.size <= _FEW else array.min().item()
+
+
+def most(array: np.ndarray) -> Any:
+    """The greatest element, as a Python number."""
+    return max(array.ravel().tolist()) if array.size <= _FEW else array.max().item()
 
 
 def settle(lo: Any, hi: Any, nan: bool = False) -> Fact:
@@ -175,11 +189,20 @@ def settle(lo: Any, hi: Any, nan: bool = False) -> Fact:
         lo = np.full((1,) * hi.ndim, lo)
     elif not b:
         hi = np.full((1,) * lo.ndim, hi)
+    if (lo.size > 1 or hi.size > 1) and lo.dtype == np.int64 and (least(lo) < -SMALL or most(hi) > SMALL):
+        return summarised(Fact(lo, hi, 1, nan))
+    return apart(lo, hi, nan)
+
+
+def apart(lo: np.ndarray, hi: np.ndarray, nan: bool = False) -> Fact:
+    """As `settle`, of bounds that are known to be small: those of kept-apart facts, moved about or chosen from."""
     if lo.shape != hi.shape:
         lo, hi = np.broadcast_arrays(lo, hi)
-    if lo.size == 1:
-        return settle(lo.item(), hi.item(), nan)
-    if lo.size > KEEP or (lo.dtype == np.int64 and (lo.min() < -SMALL or hi.max() > SMALL)):
+    size = lo.size
+    if size == 1:
+        low, high = lo.item(), hi.item()
+        return Fact(low, high, 0 if low == high and not nan else 1, nan)
+    if size > KEEP:
         return summarised(Fact(lo, hi, 1, nan))
     return Fact(lo, hi, 1, nan)
 
@@ -202,7 +225,7 @@ def join(a: Fact, b: Fact) -> Fact:
         if not _alike(a, b):
             a, b = summarised(a), summarised(b)
             return join(a, b)
-        return settle(np.minimum(a.lo, b.lo), np.maximum(a.hi, b.hi), a.nan or b.nan)
+        return apart(np.minimum(a.lo, b.lo), np.maximum(a.hi, b.hi), a.nan or b.nan)
     try:
         lo = a.lo if a.lo <= b.lo else b.lo
         hi = a.hi if a.hi >= b.hi else b.hi
@@ -237,7 +260,24 @@ def is_small(fact: Fact) -> bool:
 
 
 def meet(a: Fact, b: Fact) -> Fact | None:
-    """What satisfies both facts, or None where nothing does (no element can)."""
+    """What satisfies both facts, or None where nothing does (no element can); the first itself if it says all of it."""
+    low, high = b.lo, b.hi
+    if type(a.lo) is int and type(a.hi) is int and type(low) is int and type(high) is int:
+        if low < a.lo:
+            low = a.lo
+        if high > a.hi:
+            high = a.hi
+        if low > high:
+            return None
+        mine, other = a.step, b.step
+        if mine == 0:
+            return a
+        if other == 0:
+            return b
+        if mine == 1 and other == 1:
+            return a if low == a.lo != high == a.hi else Fact(low, high, 0 if low == high else 1, a.nan and b.nan)
+        stride, anchor = (mine, a.lo) if mine >= other else (other, b.lo)
+        return strided(low, high, stride, anchor)
     if type(a.lo) is _ndarray or type(b.lo) is _ndarray:
         if not _alike(a, b):
             return meet(summarised(a), summarised(b))
@@ -248,7 +288,7 @@ def meet(a: Fact, b: Fact) -> Fact | None:
             if empty.all():
                 return None
             lo, hi = np.where(empty, a.lo, lo), np.where(empty, a.hi, hi)
-        return settle(lo, hi, a.nan and b.nan)
+        return apart(lo, hi, a.nan and b.nan)
     nan = a.nan and b.nan
     try:
         lo = a.lo if a.lo >= b.lo else b.lo
@@ -291,7 +331,7 @@ def leq(a: Fact, b: Fact) -> bool:
     if type(a.lo) is _ndarray or type(b.lo) is _ndarray:
         if type(a.lo) is _ndarray and type(b.lo) is _ndarray and a.lo.ndim != b.lo.ndim:
             a = summarised(a)
-        return bool(np.all(a.lo >= b.lo)) and bool(np.all(a.hi <= b.hi)) and b.step == 1
+        return b.step == 1 and bool(np.all(a.lo >= b.lo)) and bool(np.all(a.hi <= b.hi))
     try:
         if not (a.lo >= b.lo and a.hi <= b.hi):
             return False

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from redzone.access.site import Site, column_fact
-from redzone.domains import Fact, dtype_info, join, leq, meet, settle, summarised
+from redzone.domains import FALSE, Fact, dtype_info, join, leq, meet, settle, summarised
 from redzone.domains.fact import is_small
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.assumptions import held, hold, learnt
@@ -184,39 +184,22 @@ class Runner:
             run_while(self, env, step, context)
 
     def changed_steps(self, program: Program, env: list[Any], last: list[Any], context: Context | None) -> None:
-        """Run the steps whose results can differ from those of an earlier run of the same program.
-
-        A plain rule sees its operands' facts and nothing else. A refinement looks at the values behind them too,
-        so a select or a branch runs again wherever anything it is made from has changed.
-        """
-        changed = {slot for _, slot in program.inputs if not _is_same(env[slot], last[slot])}
-        behind = set(changed)
-        affected = []
-        for step in program.steps:
-            is_behind = not behind.isdisjoint(step.ins if step.kind == SIMPLE else step.reads())
-            affected.append(is_behind)
-            if is_behind:
-                behind.update(step.outs)
+        """Run the steps whose results can differ from those of an earlier run of the same program."""
+        changed = set()
+        inputs = 1 << len(program.inputs) if program.ordered else 0
+        for k, (_, slot) in enumerate(program.inputs):
+            if not _is_same(env[slot], last[slot]):
+                changed.add(slot)
+                inputs |= 1 << k
+        again = program.rerun(inputs, context is not None)
+        for slot in again.made:
+            # Nothing is known of it until its step has run: a refinement may look ahead.
+            env[slot] = None
+        for step, reads, always in again.steps:
+            if not always and changed.isdisjoint(reads) and not step.volatile:
                 for out in step.outs:
                     if out >= 0:
-                        # Nothing is known of it until its step has run: a refinement may look ahead.
-                        env[out] = None
-        for step, is_behind in zip(program.steps, affected, strict=True):
-            kind = step.kind
-            if kind == SIMPLE:
-                if step.rule is _SELECT or step.rule in _SUMS:
-                    runs = is_behind
-                else:
-                    runs = step.volatile or not changed.isdisjoint(step.ins)
-            elif kind == OBSERVE:
-                runs = context is not None
-            else:
-                runs = context is not None or (is_behind if kind == COND else not changed.isdisjoint(step.reads()))
-            if not runs:
-                if is_behind:
-                    for out in step.outs:
-                        if out >= 0:
-                            env[out] = last[out]
+                        env[out] = last[out]
                 continue
             self.visits += 1
             self.step(program, env, step, context)
@@ -337,30 +320,36 @@ class Runner:
 
     def blend(self, program: Program, env: list[Any], step: Step) -> None:
         """A sum or product in which something counts only under a condition, `x * (a == 1)`: with and without it."""
-        factors = step.extra
-        if factors is None:
-            factors = _factors(program, step)
-            step.extra = factors = factors or False
-            step.volatile = bool(factors)
-        fact = env[step.outs[0]]
+        factors, rule, fact = step.extra, step.rule, env[step.outs[0]]
+        if factors is None and rule is _SUB and (total := _running_sum(program, step)) is not None:
+            step.extra, step.volatile, factors = total, True, total
         if type(factors) is Step:
             env[step.outs[0]] = before(program, env, factors, fact)
             return
-        if not factors or type(fact.lo) is not int or type(fact.hi) is not int or fact.hi - fact.lo < 2:
+        if type(fact.lo) is not int or type(fact.hi) is not int or fact.hi - fact.lo < 2:
             return
         # A sum of numbers as far as their type goes may have wrapped; a number times 0 or 1 has not.
-        if step.rule is not _MUL and not -_NEAR < fact.lo < fact.hi < _NEAR:
+        if rule is not _MUL and not -_NEAR < fact.lo < fact.hi < _NEAR:
             return
+        if factors is None:
+            factors = _factors(program, env, step)
+            if factors is None:
+                return
+            step.extra, step.volatile = factors or False, bool(factors)
         for factor, shaped in factors:
-            which = env[factor]
-            if type(which.lo) is not int or which.lo != 0 or type(which.hi) is not int or which.hi != 1:
+            if not _is_open(env[factor]):
                 continue
             found: Fact | None = None
-            for truth in (0, 1):
+            for truth in (1, 0) if rule is _MUL else (0, 1):
                 value = self.value_where(program, env, factor, truth, step.outs[0], _HERE if shaped else ALL)
                 if value is None:
                     continue
+                if leq(fact, value):
+                    return
                 found = value if found is None else join(found, value)
+                if truth and rule is _MUL and leq(FALSE, found):
+                    # Without it the product is 0, which is among these.
+                    break
             if found is not None:
                 env[step.outs[0]] = found
             return
@@ -437,15 +426,25 @@ class Runner:
                 env[out] = fact
 
 
-def _factors(program: Program, step: Step) -> Any:
-    """What a sum or product is looked at with and without; for what a running sum has before, that sum."""
-    if step.rule is _MUL:
-        return _conditions(program, step)
+def _running_sum(program: Program, step: Step) -> Step | None:
+    """For what a running sum has before each element, that sum."""
+    return running_sum(program, step) if dtype_info(step.eqn.outvars[0].aval.dtype).integral else None
+
+
+def _factors(program: Program, env: list[Any], step: Step) -> list[tuple[int, bool]] | None:
+    """What a sum or product is looked at with and without; None while no operand is a condition that is open."""
     if not dtype_info(step.eqn.outvars[0].aval.dtype).integral:
         return []
-    if step.rule is _SUB and (total := running_sum(program, step)) is not None:
-        return total
-    return (_indicators(program, step) if step.rule is _ADD else []) or _flags(program, step)
+    if step.rule is _ADD and (found := _indicators(program, step)):
+        return found
+    if not any(_is_open(env[slot]) for slot in step.ins):
+        return None
+    return _conditions(program, step) if step.rule is _MUL else _flags(program, step)
+
+
+def _is_open(fact: Fact) -> bool:
+    """Whether a number can be 0 or 1 and nothing else."""
+    return type(fact.lo) is int and fact.lo == 0 and type(fact.hi) is int and fact.hi == 1
 
 
 def _flags(program: Program, step: Step) -> list[tuple[int, bool]]:
@@ -480,7 +479,7 @@ def _indicators(program: Program, step: Step) -> list[tuple[int, bool]]:
 
 def _conditions(program: Program, step: Step) -> list[tuple[int, bool]]:
     """The factors of a product that may be conditions on the other one: their slots, and whether they are arrays."""
-    if len(step.ins) != 2 or not dtype_info(step.eqn.outvars[0].aval.dtype).integral:
+    if len(step.ins) != 2:
         return []
     found = []
     for k in (0, 1):

@@ -15,9 +15,9 @@ import numpy as np
 from redzone.domains import DtypeInfo, Fact, dtype_info, join, leq, meet, settle, summarised, top, widen
 from redzone.domains.fact import strided
 from redzone.domains.symbolic import at_most
+from redzone.engine.continuing import Condition
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import OBSERVE, SIMPLE, LoopShape, Program, Step
-from redzone.engine.refine import ALL, Infeasible, Refiner
 from redzone.engine.search import stays_below
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
@@ -195,7 +195,7 @@ def run_scan(runner: Runner, env: list[Any], step: Step, context: Context | None
         for (position, _), s in zip(body.inputs, step.ins, strict=True)
     ]
     inits = [env[s] for s in shape.inits]
-    key = ("scan", length, tuple(f.key() for f in inputs), tuple(f.key() for f in inits))
+    key = ("scan", length, tuple([f.key() for f in inputs]), tuple([f.key() for f in inits]))
     known = body.memo.get(key)
     avals = [v.aval for v in step.eqn.outvars[: shape.carry_count]]
 
@@ -219,7 +219,11 @@ def _special(body: Program, shape: LoopShape, inits: list[Fact]) -> dict[Step, A
         return None
     first = dict(zip(shape.carries, inits, strict=True))
     held = [m for m in found if starts_in_order(first[m.low], first[m.high])]
-    return ordered_steps(held, slots) if held else None
+    if not held:
+        return None
+    special = ordered_steps(held, slots)
+    body.is_ordered(special)
+    return special
 
 
 def _scan(
@@ -438,46 +442,19 @@ def run_while(runner: Runner, env: list[Any], step: Step, context: Context | Non
     lane, and lanes that are done keep their carries. Then nothing can be assumed in the body, but
     what the condition says of the lanes still running is recorded beside it.
     """
-    (body, test), shape = step.bodies, step.extra
+    body, shape = step.bodies[0], step.extra
     count = len(body.inputs)
     inputs = [env[s] for s in step.ins[:count]]
     asked = [env[s] for s in step.ins[count:]]
     inits = [env[s] for s in shape.inits]
-    nt, nb = shape.cond_consts, shape.consts
-    key = (
-        "while",
-        tuple(f.key() for f in inputs),
-        tuple(f.key() for f in asked),
-        tuple(f.key() for f in inits),
-    )
-    avals = [v.aval for v in step.eqn.outvars]
-    batched = bool(test.jaxpr.outvars[0].aval.shape)
-
-    def tested(now: dict[int, Fact], record: bool) -> list[Any]:
-        facts = [now.get(p - nt, fact) if p >= nt else fact for (p, _), fact in zip(test.inputs, asked, strict=True)]
-        return runner.run(test, facts, record, context, step, -1)
-
-    def when(now: dict[int, Fact], checked: list[Any], truth: int, lane: bool = False) -> dict[int, Fact] | None:
-        """The carries when the condition comes out so; None where it can't."""
-        if batched and truth and not lane:
-            return now if summarised(checked[test.outs[0]]).hi else None
-        refiner = Refiner(test, checked)
-        held = dict(now)
-        try:
-            refiner.assume(test.outs[0], truth, ALL)
-            for p, slot in test.inputs:
-                if p >= nt:
-                    held[p - nt] = refiner.value(slot, ALL)
-        except Infeasible:
-            return None
-        return held
+    nb = shape.consts
 
     def feed(now: dict[int, Fact]) -> list[Fact]:
         return [now.get(p - nb, fact) if p >= nb else fact for (p, _), fact in zip(body.inputs, inputs, strict=True)]
 
     outer, body.special = body.special, _special(body, shape, inits)
     try:
-        _while(runner, env, step, context, (feed, when, tested, batched), key, inputs + asked, inits, avals)
+        _while(runner, env, step, context, feed, Condition(runner, step, asked, context), inputs, inits)
     finally:
         body.special = outer
 
@@ -487,31 +464,38 @@ def _while(
     env: list[Any],
     step: Step,
     context: Context | None,
-    ways: tuple[Any, ...],
-    key: Any,
-    given: list[Fact],
+    feed: Any,
+    condition: Condition,
+    inputs: list[Fact],
     inits: list[Fact],
-    avals: list[Any],
 ) -> None:
     (body, test), shape = step.bodies, step.extra
-    feed, when, tested, batched = ways
+    when, batched, asked = condition.when, condition.batched, condition.asked
+    key = (
+        "while",
+        tuple([f.key() for f in inputs]),
+        tuple([f.key() for f in asked]),
+        tuple([f.key() for f in inits]),
+    )
     known = body.memo.get(key)
     if known is None:
-        carries = _Carries(body, shape, inits, avals)
+        carries = _Carries(body, shape, inits, [v.aval for v in step.eqn.outvars])
         inside: dict[int, Fact] = {}
-        enters = when(carries.now, tested(carries.now, False), 1) is not None
+        enters = when(carries.now, 1) is not None
         if enters:
             lane = batched and is_lanewise(body)
 
             def run() -> list[Any]:
                 # What a lane that is done computes is thrown away: only running lanes make new carries.
-                held = when(carries.now, tested(carries.now, False), 1, lane=lane)
+                held = when(carries.now, 1, lane)
                 return runner.run(body, feed(held if held is not None else carries.now), False)
 
-            _count_up(carries, lambda: when(carries.now, tested(carries.now, False), 1, lane=lane))
-            thresholds = functools.cache(lambda: _near(given + inits, thresholds_of(body) + thresholds_of(test)))
+            _count_up(carries, lambda: when(carries.now, 1, lane))
+            thresholds = functools.cache(
+                lambda: _near(inputs + asked + inits, thresholds_of(body) + thresholds_of(test))
+            )
             last = _rest(carries, carries.moving, run, thresholds, None)
-            trips = _trips(carries, when(carries.now, tested(carries.now, False), 1))
+            trips = _trips(carries, when(carries.now, 1))
             if trips is not None:
                 # Where the body starts it has run less often than it does in all.
                 inside = _grown(carries, carries.moving, last, max(trips, 1))
@@ -519,16 +503,16 @@ def _while(
                     run()
         known = body.memo[key] = (carries.now, enters, inside)
     now, enters, inside = known
-    checked = tested(now, context is not None)
+    checked = condition.tested(now, context is not None)
     if enters and context is not None:
-        held = when(now, checked, 1)
+        held = when(now, 1)
         if held is not None:
             held = {**held, **{i: _within(held[i], bound) for i, bound in inside.items()}}
             runner.run(body, feed(held), True, context, step, 0, tested=None if batched else checked)
-            running = when(now, checked, 1, lane=True) if batched else None
+            running = when(now, 1, lane=True) if batched else None
             if running is not None:
                 runner.run(body, feed(running), True, context, step, 0, lanes=True)
-    left = when(now, checked, 0) or now
+    left = when(now, 0) or now
     for i, out in enumerate(step.outs):
         if out >= 0:
             env[out] = left[i]

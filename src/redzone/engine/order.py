@@ -121,7 +121,6 @@ def ordered_steps(found: list[Midpoint], slots: dict[int, int]) -> dict[Step, Ca
 
         special[one.difference] = difference
         special[one.middle] = middle
-        one.difference.volatile = one.middle.volatile = True
     return special
 
 

@@ -7,15 +7,17 @@ condition in one function refines a value in another. Loops and branches keep pr
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from redzone.access.site import Site
 from redzone.domains import Fact, dtype_info
 from redzone.frontend.compat import primitives
-from redzone.rules import Rule
+from redzone.rules import RULES, Rule
 
 SIMPLE, OBSERVE, COND, SCAN, WHILE, CALL = range(6)
+#: The rules of steps that are computed from more than their operands: refined cases, and the mass of what is summed up.
+LOOKING = frozenset(RULES[primitives()[n]] for n in ("select_n_p", "cumsum_p", "reduce_sum_p"))
 #: How many bits tell the values behind one apart.
 SIGNATURE = 4096
 
@@ -26,7 +28,7 @@ _COMPARISONS = frozenset(primitives()[f"{n}_p"] for n in ("lt", "le", "gt", "ge"
 class Step:
     """One equation to analyse: the slots it reads and writes."""
 
-    __slots__ = ("bodies", "eqn", "extra", "ins", "kind", "outs", "rule", "site", "volatile")
+    __slots__ = ("bodies", "eqn", "extra", "ins", "kind", "outs", "reached", "rule", "site", "volatile")
 
     def __init__(self, kind: int, eqn: Any, ins: tuple[int, ...], outs: tuple[int, ...]) -> None:
         self.kind = kind
@@ -40,6 +42,8 @@ class Step:
         self.extra: Any = None
         self.volatile = False
         """Whether its result hangs on more than its operands."""
+        self.reached = -1
+        """The inputs of its program that it hangs on, as `Program.rerun` numbers them; -1 where nobody asked yet."""
 
     def reads(self) -> tuple[int, ...]:
         """The slots it looks at: its operands, a loop's first values, what is added to an index before it is judged."""
@@ -48,6 +52,15 @@ class Step:
         if self.kind == OBSERVE and self.extra is not None:
             return (*self.ins, *(slot for slot in self.extra if slot >= 0))
         return self.ins
+
+
+class Rerun(NamedTuple):
+    """What running a program again looks at, where only some of its inputs have changed."""
+
+    steps: list[tuple[Step, tuple[int, ...], bool]]
+    """The steps that hang on those inputs, with the slots they read, and whether they look at more than these."""
+    made: list[int]
+    """The slots of what those steps make."""
 
 
 class Assumption(NamedTuple):
@@ -67,6 +80,8 @@ class Program:
         "_compared",
         "_deps",
         "_masks",
+        "_places",
+        "_reruns",
         "_supporting",
         "assumptions",
         "defs",
@@ -78,6 +93,7 @@ class Program:
         "masks",
         "memo",
         "narrowing",
+        "ordered",
         "outs",
         "special",
         "steps",
@@ -112,6 +128,8 @@ class Program:
         the condition has one element for each index tuple))."""
         self.special: dict[Step, Any] | None = None
         """Steps computed in a better way than their rule, while something about the inputs is known."""
+        self.ordered: frozenset[Step] = frozenset()
+        """Those that ever were special: what they yield hangs on more than the inputs, as on one input more."""
         self.watched: list[tuple[Any, list[int]]] = []
         self.assumptions: list[Assumption] = []
         """Promises that hold in every run of this program that counts."""
@@ -121,6 +139,8 @@ class Program:
         self._masks: list[int] | None = None
         self._callers: dict[int, list[Any]] | None = None
         self._deps: list[int] | None = None
+        self._places: dict[int, int] | None = None
+        self._reruns: dict[tuple[int, bool], Rerun] = {}
         self._supporting: list[Step] | None = None
 
     @property
@@ -157,6 +177,55 @@ class Program:
         if self._callers is None:
             self._callers = index(self.jaxpr)
         return self._callers
+
+    def is_ordered(self, steps: Iterable[Step]) -> None:
+        """From here on these steps, and what is made from them, are looked at whenever the program runs."""
+        if not self.ordered.issuperset(steps):
+            self.ordered = self.ordered.union(steps)
+            for step in self.ordered:
+                step.volatile = True
+            for step in self.steps:
+                step.reached = -1
+            self._reruns.clear()
+
+    def rerun(self, inputs: int, recorded: bool) -> Rerun:
+        """What runs again when these inputs have changed, bit k for the k-th of `inputs`.
+
+        A plain rule sees its operands' facts and nothing else. A refinement looks at the values behind them too,
+        so a select or a branch runs again wherever anything it is made from has changed. A recorded run goes
+        through everything that holds an access.
+        """
+        known = self._reruns.get((inputs, recorded))
+        if known is None:
+            steps: list[tuple[Step, tuple[int, ...], bool]] = []
+            made: list[int] = []
+            for step in self.steps:
+                reached, kind = step.reached, step.kind
+                if reached < 0:
+                    reached = step.reached = self._inputs_of(step)
+                if kind == SIMPLE:
+                    if reached & inputs:
+                        made += step.outs
+                        steps.append((step, step.ins, step.rule in LOOKING or step in self.ordered))
+                elif reached & inputs:
+                    made += step.outs
+                    if recorded or kind != OBSERVE:
+                        steps.append((step, step.reads(), recorded or kind == COND))
+                elif recorded:
+                    steps.append((step, (), True))
+            known = self._reruns[inputs, recorded] = Rerun(steps, [slot for slot in made if slot >= 0])
+        return known
+
+    def _inputs_of(self, step: Step) -> int:
+        """The inputs that a step hangs on, bit k for the k-th of `inputs`, and one bit more for `ordered` steps."""
+        places, defs = self._places, self.defs
+        if places is None:
+            places = self._places = {slot: 1 << k for k, (_, slot) in enumerate(self.inputs)}
+        mask = 1 << len(places) if step in self.ordered else 0
+        for slot in step.reads():
+            made = defs.get(slot)
+            mask |= places.get(slot, 0) if made is None else made.reached
+        return mask
 
     def compared(self) -> dict[tuple[int, ...], list[tuple[str, int]]]:
         """By two integers that are compared more than once: the relation and the result of each comparison."""

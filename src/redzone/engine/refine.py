@@ -10,6 +10,7 @@ scalars and of conditions known to hold everywhere; there any equation may be re
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -139,7 +140,7 @@ def _implied(program: Program, step: Step, relation: str) -> list[tuple[int, int
 
 def narrows(program: Program, slot: int) -> int:
     """Which values assuming something of this one can say more about: a set of bits as of `Program.behind`."""
-    known = program.narrowing
+    known, template, compared = program.narrowing, program.template, program.compared()
     waiting = [slot]
     while waiting:
         at = waiting[-1]
@@ -149,14 +150,17 @@ def narrows(program: Program, slot: int) -> int:
         mask, step = 1 << at % SIGNATURE, program.defs.get(at)
         if step is not None and step.kind == SIMPLE:
             if step.eqn.primitive in _KIND or step.rule is SAME or step.rule is FLOOR_DIVIDE:
-                sources = [source for source in step.ins if program.template[source] is None]
-                missing = [source for source in sources if source not in known]
-                if missing:
-                    waiting += missing
+                count = len(waiting)
+                for source in step.ins:
+                    if template[source] is None:
+                        behind = known.get(source)
+                        if behind is None:
+                            waiting.append(source)
+                        else:
+                            mask |= behind
+                if len(waiting) > count:
                     continue
-                for source in sources:
-                    mask |= known[source]
-            for _, other in program.compared().get(step.ins, ()):
+            for _, other in compared.get(step.ins, ()):
                 mask |= 1 << other % SIGNATURE
         known[at] = mask
         waiting.pop()
@@ -216,13 +220,15 @@ class Refiner:
         return level if shape == step.eqn.outvars[0].aval.shape else None
 
     def current(self, slot: int, level: Any) -> Fact:
-        known = self.found(slot, level)
+        known = self.found(slot, level) if self.rows else self.known.get((slot, level))
         return known if known is not None else self.env[slot]
 
     def found(self, slot: int, level: Any) -> Fact | None:
         """What has been learnt of a value at this level; what holds for a whole row holds for its elements."""
         known = self.known.get((slot, level))
-        rows = row_of(level) if self.rows else None
+        if not self.rows:
+            return known
+        rows = row_of(level)
         row = self.known.get((slot, rows[0])) if rows is not None else None
         if rows is None or row is None:
             return known
@@ -235,7 +241,7 @@ class Refiner:
         return both
 
     def operand(self, step: Step, position: int, level: Any) -> Fact:
-        inner = self.level_of(step, position, level)
+        inner = ALL if level is ALL else self.level_of(step, position, level)
         slot = step.ins[position]
         return self.env[slot] if inner is None else self.current(slot, inner)
 
@@ -248,6 +254,8 @@ class Refiner:
 
     def again(self) -> None:
         """Look once more at comparisons of two values, which others have told more about since: `a <= b and b < 10`."""
+        if not self.pairs:
+            return
         for _ in range(PAIRS):
             stale = [k for k, (*_, before) in enumerate(self.pairs[:PAIRS]) if self.learnt_since > before]
             if not stale:
@@ -285,15 +293,17 @@ class Refiner:
             self.narrow_operand(step, position, Fact(lo, hi), level)
 
     def narrow_operand(self, step: Step, position: int, fact: Fact | None, level: Any) -> None:
-        inner = self.level_of(step, position, level)
+        inner = ALL if level is ALL else self.level_of(step, position, level)
         if inner is not None and fact is not None:
             self.narrow(step.ins[position], fact, inner)
 
     def narrow(self, slot: int, fact: Fact, level: Any) -> None:
         """Use that a value satisfies a fact, and what follows for the values it was made from."""
-        old: Any = self.current(slot, level)
+        old: Any = self.found(slot, level) if self.rows else self.known.get((slot, level))
         if old is None:
-            return
+            old = self.env[slot]
+            if old is None:
+                return
         if type(fact.lo) is np.ndarray and type(old.lo) is np.ndarray and fact.lo.ndim != old.lo.ndim:
             fact = summarised(fact)
         new = meet(old, fact)
@@ -332,10 +342,12 @@ class Refiner:
                     return
                 relation = kind if fact.lo else _NEGATED[kind]
                 self.compare(step, relation, level)
-                if not any(self.current(s, ALL).step == 0 for s in step.ins if self.env[s] is not None):
+                if len(self.pairs) < PAIRS and not self.is_by_constant(step):
                     self.pairs.append((step, relation, level, self.learnt_since))
-                for other, truth in _implied(self.program, step, kind if fact.lo else _NEGATED[kind]):
-                    self.narrow(other, Fact(truth, truth, 0), level)
+                others = self.program.compared()
+                if others and step.ins in others:
+                    for other, truth in _implied(self.program, step, relation):
+                        self.narrow(other, Fact(truth, truth, 0), level)
         elif kind == "same":
             self.narrow(step.ins[0], fact, level)
         elif kind == "move":
@@ -347,7 +359,11 @@ class Refiner:
             else:
                 self.narrow(step.ins[0], summarised(fact), self.behind(step, level))
         else:
-            getattr(self, f"_{kind}")(step, fact, level)
+            _BACKWARD[kind](self, step, fact, level)
+
+    def is_by_constant(self, step: Step) -> bool:
+        """Whether one of the values that a step compares is a known number."""
+        return any(self.env[slot] is not None and self.current(slot, ALL).step == 0 for slot in step.ins)
 
     def narrow_part(self, step: Step, fact: Fact) -> None:
         """A slice of a short array satisfies a fact: so do those elements of the array."""
@@ -663,9 +679,11 @@ class Refiner:
         if done is not None:
             self.cuts += 1
             return done
-        known = self.found(slot, level)
-        fact: Fact = known if known is not None else self.env[slot]
-        if not self.masks[slot] & self.learnt:
+        known = self.found(slot, level) if self.rows else self.known.get(key)
+        env = self.env
+        fact: Fact = known if known is not None else env[slot]
+        masks, learnt = self.masks, self.learnt
+        if not masks[slot] & learnt:
             return fact
         step = self.defs.get(slot)
         if step is None or step.kind != SIMPLE or step.rule is None or fact.step == 0:
@@ -678,6 +696,11 @@ class Refiner:
         rule = step.rule
         facts, changed = [], False
         for position, source in enumerate(step.ins):
+            before = env[source]
+            if not masks[source] & learnt:
+                # Nothing was learnt of it, nor of anything it is made from.
+                facts.append(before)
+                continue
             inner: Any = None
             if level is ALL:
                 inner = ALL
@@ -685,7 +708,6 @@ class Refiner:
                 inner = self.level_of(step, position, level) if len(step.ins) == len(step.eqn.invars) else level
             elif rule.moves and position == 0:
                 inner = self.behind(step, level)
-            before = self.env[source]
             after = before if inner is None else self.recompute(source, inner, depth - 1)
             changed = changed or after is not before
             facts.append(after)
@@ -707,6 +729,11 @@ class Refiner:
         else:
             self.tentative[key] = fact
         return fact
+
+
+_BACKWARD: dict[str, Callable[[Refiner, Step, Fact, Any], None]] = {
+    kind: getattr(Refiner, f"_{kind}") for kind in set(_KIND.values()) if hasattr(Refiner, f"_{kind}")
+}
 
 
 def assuming(program: Program, env: list[Any], slot: int, truth: int, level: Any) -> Refiner | None:

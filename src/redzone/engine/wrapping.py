@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from redzone.domains import Fact, join, settle
-from redzone.domains.fact import SMALL, strided
+from redzone.domains import Fact, join
+from redzone.domains.fact import SMALL, apart, least, most, strided
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
 
@@ -38,9 +38,13 @@ def from_the_end(index: Fact, n: int) -> Fact | None:
     if type(lo) is np.ndarray:
         if lo.dtype != np.int64:
             return None
+        if least(lo) >= 0:
+            return index
+        if most(hi) < 0:
+            return apart(lo + n, hi + n)
         low = np.where(hi < 0, lo + n, np.where(lo < 0, np.minimum(lo + n, 0), lo))
         high = np.where(hi < 0, hi + n, np.where(lo < 0, np.maximum(hi, n - 1), hi))
-        return settle(low, high)
+        return apart(low, high)
     if type(lo) is not int or type(hi) is not int:
         return None
     if lo >= 0:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from redzone.domains import BOOL, TOP_FLOAT, DtypeInfo, Fact, dtype_info, join, settle, summarised
-from redzone.domains.fact import scalar
+from redzone.domains import BOOL, FALSE, TOP_FLOAT, TRUE, DtypeInfo, Fact, dtype_info, join, summarised
+from redzone.domains.fact import apart, scalar
 from redzone.rules import floats, integers
 from redzone.rules.integers import of, pair
 from redzone.rules.table import rule, top_of
@@ -144,21 +144,17 @@ def _comparison(*names: str, decide: Callable[[Fact, Fact], tuple[Any, Any]], wh
             return BOOL
         a, b = pair(a, b)
         never, always = decide(a, b)
-        if type(never) is bool:
+        if type(never) is not np.ndarray:
             if a.nan or b.nan:
                 never, always = (never and not when_nan), (always and when_nan)
             if always:
-                return scalar(1)
-            return scalar(0) if never else BOOL
+                return TRUE
+            return FALSE if never else BOOL
         if a.nan or b.nan:
             return BOOL
-        return settle(np.asarray(always, np.int64), 1 - np.asarray(never, np.int64))
+        return apart(always.astype(np.int64), 1 - never.astype(np.int64))
 
     rule(*names, needs="given", pointwise=True)(apply)
-
-
-def _plain(value: Any) -> Any:
-    return value if isinstance(value, np.ndarray) else bool(value)
 
 
 def _disjoint(a: Fact, b: Fact) -> Any:
@@ -176,10 +172,10 @@ def _same(a: Fact, b: Fact) -> Any:
     return bool(a.lo == a.hi and b.lo == b.hi and a.lo == b.lo)
 
 
-_comparison("lt_p", "lt_to_p", decide=lambda a, b: (_plain(a.lo >= b.hi), _plain(a.hi < b.lo)), when_nan=False)
-_comparison("le_p", "le_to_p", decide=lambda a, b: (_plain(a.lo > b.hi), _plain(a.hi <= b.lo)), when_nan=False)
-_comparison("gt_p", decide=lambda a, b: (_plain(a.hi <= b.lo), _plain(a.lo > b.hi)), when_nan=False)
-_comparison("ge_p", decide=lambda a, b: (_plain(a.hi < b.lo), _plain(a.lo >= b.hi)), when_nan=False)
+_comparison("lt_p", "lt_to_p", decide=lambda a, b: (a.lo >= b.hi, a.hi < b.lo), when_nan=False)
+_comparison("le_p", "le_to_p", decide=lambda a, b: (a.lo > b.hi, a.hi <= b.lo), when_nan=False)
+_comparison("gt_p", decide=lambda a, b: (a.hi <= b.lo, a.lo > b.hi), when_nan=False)
+_comparison("ge_p", decide=lambda a, b: (a.hi < b.lo, a.lo >= b.hi), when_nan=False)
 _comparison("eq_p", "eq_to_p", decide=lambda a, b: (_disjoint(a, b), _same(a, b)), when_nan=False)
 _comparison("ne_p", decide=lambda a, b: (_same(a, b), _disjoint(a, b)), when_nan=True)
 

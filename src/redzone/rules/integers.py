@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import BOOL, DtypeInfo, Fact, dtype_info, scalar, settle, summarised
-from redzone.domains.fact import SMALL, strided, too_wide
+from redzone.domains.fact import SMALL, apart, least, most, strided, too_wide
 from redzone.domains.symbolic import at_most, fits, is_deep, larger, smaller
 
 
@@ -31,13 +31,15 @@ def wrapped(lo: Any, hi: Any, step: int, info: DtypeInfo) -> Fact:
 
 
 def _wrapped_arrays(lo: Any, hi: Any, info: DtypeInfo) -> Fact:
-    least, most = lo.min().item(), hi.max().item()
-    if least < info.min or most > info.max:
+    low, high = least(lo), most(hi)
+    if low < info.min or high > info.max:
         if info.max > SMALL:
             return Fact(info.min, info.max)
         outside = (lo < info.min) | (hi > info.max)
-        lo, hi = np.where(outside, info.min, lo), np.where(outside, info.max, hi)
-    return settle(lo, hi)
+        return apart(np.where(outside, info.min, lo), np.where(outside, info.max, hi))
+    if low < -SMALL or high > SMALL:
+        return Fact(low, high, 0 if low == high else 1)
+    return apart(lo, hi)
 
 
 def pair(a: Fact, b: Fact) -> tuple[Fact, Fact]:
@@ -241,7 +243,7 @@ def power(a: Fact, exponent: int, info: DtypeInfo) -> Fact:
 def maximum(a: Fact, b: Fact) -> Fact:
     a, b = pair(a, b)
     if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
-        return settle(np.maximum(a.lo, b.lo), np.maximum(a.hi, b.hi), a.nan or b.nan)
+        return apart(np.maximum(a.lo, b.lo), np.maximum(a.hi, b.hi), a.nan or b.nan)
     if type(a.lo) not in _PLAIN or type(b.lo) not in _PLAIN or type(a.hi) not in _PLAIN or type(b.hi) not in _PLAIN:
         # Both bounds below hold of a maximum; the one above must be the larger.
         lo = b.lo if at_most(a.lo, b.lo) or type(a.lo) is int else a.lo
@@ -256,7 +258,7 @@ def maximum(a: Fact, b: Fact) -> Fact:
 def minimum(a: Fact, b: Fact) -> Fact:
     a, b = pair(a, b)
     if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
-        return settle(np.minimum(a.lo, b.lo), np.minimum(a.hi, b.hi), a.nan or b.nan)
+        return apart(np.minimum(a.lo, b.lo), np.minimum(a.hi, b.hi), a.nan or b.nan)
     if type(a.lo) not in _PLAIN or type(b.lo) not in _PLAIN or type(a.hi) not in _PLAIN or type(b.hi) not in _PLAIN:
         hi = b.hi if at_most(b.hi, a.hi) or type(a.hi) is int else a.hi
         return Fact(smaller(a.lo, b.lo), hi)
@@ -389,7 +391,7 @@ def nonzero(a: Fact) -> Fact:
     if type(a.lo) is np.ndarray:
         certain = (a.lo > 0) | (a.hi < 0)
         never = (a.lo == 0) & (a.hi == 0)
-        return settle(certain.astype(np.int64), 1 - never.astype(np.int64))
+        return apart(certain.astype(np.int64), 1 - never.astype(np.int64))
     if a.lo > 0 or a.hi < 0:
         return scalar(1)
     if a.lo == 0 == a.hi:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import Fact, join, joined, scalar, settle, summarised, top
-from redzone.domains.fact import KEEP, SMALL
+from redzone.domains.fact import KEEP, SMALL, apart
 from redzone.rules.integers import of
 from redzone.rules.table import rule, top_of
 
@@ -22,7 +22,7 @@ def mapped(fact: Fact, function: Any) -> Fact:
         return fact
     lo = function(fact.lo)
     hi = lo if fact.hi is fact.lo else function(fact.hi)
-    return settle(lo, hi, fact.nan)
+    return apart(lo, hi, fact.nan)
 
 
 def summarised_along(fact: Fact, axes: Any) -> Fact:
@@ -30,7 +30,7 @@ def summarised_along(fact: Fact, axes: Any) -> Fact:
     if type(fact.lo) is not np.ndarray:
         return fact
     axes = tuple(axes)
-    return settle(fact.lo.min(axis=axes, keepdims=True), fact.hi.max(axis=axes, keepdims=True), fact.nan)
+    return apart(fact.lo.min(axis=axes, keepdims=True), fact.hi.max(axis=axes, keepdims=True), fact.nan)
 
 
 @rule("broadcast_in_dim_p", needs=(0,), moves=True)
@@ -131,32 +131,32 @@ def _side_by_side(eqn: Any, parts: Any, sizes: list[Any], axis: int) -> Fact:
     if of(eqn.outvars[0]).kind == "x" or not all(_small(p) for p in parts):
         return joined(summarised(p) for p in parts)
     rank = len(shape)
+    real = any(type(p.lo) is float or (type(p.lo) is np.ndarray and p.lo.dtype.kind == "f") for p in parts)
+    dtype = np.float64 if real else np.int64
+    nan = any(p.nan for p in parts)
     if plain:
-        dtype = np.float64 if any(type(p.lo) is float for p in parts) else np.int64
         at = [1] * rank
         at[axis] = shape[axis]
         los, his = [], []
         for p, n in zip(parts, sizes, strict=True):
             los.extend([p.lo] * n)
             his.extend([p.hi] * n)
-        lo = np.array(los, dtype).reshape(at)
-        hi = np.array(his, dtype).reshape(at)
-        return settle(lo, hi, any(p.nan for p in parts))
-    spread = []
+        return apart(np.array(los, dtype).reshape(at), np.array(his, dtype).reshape(at), nan)
     others = [1] * rank
     for p in parts:
         if type(p.lo) is np.ndarray:
-            others = [max(x, y) for x, y in zip(others, p.lo.shape, strict=True)]
+            others = [x if x > y else y for x, y in zip(others, p.lo.shape, strict=True)]
     others[axis] = shape[axis]
-    if int(np.prod(others)) > KEEP:
+    if math.prod(others) > KEEP:
         return joined(summarised(p) for p in parts)
+    lo, hi = np.empty(others, dtype), np.empty(others, dtype)
+    before: tuple[Any, ...] = (slice(None),) * axis
+    start = 0
     for p, n in zip(parts, sizes, strict=True):
-        target = list(others)
-        target[axis] = n
-        spread.append((np.broadcast_to(p.lo, target), np.broadcast_to(p.hi, target)))
-    lo = np.concatenate([x for x, _ in spread], axis)
-    hi = np.concatenate([y for _, y in spread], axis)
-    return settle(lo, hi, any(p.nan for p in parts))
+        where = (*before, slice(start, start + n))
+        lo[where], hi[where] = p.lo, p.hi
+        start += n
+    return apart(lo, hi, nan)
 
 
 def _small(fact: Fact) -> bool:

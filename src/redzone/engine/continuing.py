@@ -1,0 +1,72 @@
+"""Whether a while goes on: its condition, asked about what its carries can be, and what its answers say of them.
+
+A loop asks the same again as it comes to rest: whether it starts, what holds in the body, how often that runs,
+what holds after it. What was asked last is kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from redzone.domains import Fact, summarised
+from redzone.engine.program import Step
+from redzone.engine.refine import ALL, Infeasible, Refiner
+
+if TYPE_CHECKING:
+    from redzone.engine.forward import Context, Runner
+
+
+class Condition:
+    """The condition of one while, in one run of the program around it."""
+
+    __slots__ = ("asked", "batched", "consts", "context", "env", "facts", "runner", "said", "step", "test")
+
+    def __init__(self, runner: Runner, step: Step, asked: list[Fact], context: Context | None) -> None:
+        self.runner = runner
+        self.step = step
+        self.test = step.bodies[1]
+        self.asked = asked
+        """The facts of its inputs, of which those that are carries are the first values."""
+        self.context = context
+        self.consts = step.extra.cond_consts
+        self.batched = bool(self.test.jaxpr.outvars[0].aval.shape)
+        """Whether there is one for each lane: the loop goes on while any holds."""
+        self.facts: list[Fact] | None = None
+        """What was asked last."""
+        self.env: list[Any] = []
+        """The environment of that run."""
+        self.said: dict[int, dict[int, Fact] | None] = {}
+        """By how it comes out: what follows for the carries it looks at; None where it can't."""
+
+    def tested(self, now: dict[int, Fact], record: bool = False) -> list[Any]:
+        """The environment of its run with these carries."""
+        consts = self.consts
+        facts = [
+            now.get(p - consts, fact) if p >= consts else fact
+            for (p, _), fact in zip(self.test.inputs, self.asked, strict=True)
+        ]
+        same = self.facts is not None and all(a is b for a, b in zip(facts, self.facts, strict=True))
+        if not same:
+            self.facts = facts
+            self.said.clear()
+        if record or not same:
+            self.env = self.runner.run(self.test, facts, record, self.context, self.step, -1)
+        return self.env
+
+    def when(self, now: dict[int, Fact], truth: int, lane: bool = False) -> dict[int, Fact] | None:
+        """The carries when it comes out so; None where it can't. `lane`: in the lanes for which it does."""
+        env = self.tested(now)
+        if self.batched and truth and not lane:
+            return now if summarised(env[self.test.outs[0]]).hi else None
+        if truth not in self.said:
+            self.said[truth] = self._says(env, truth)
+        said = self.said[truth]
+        return None if said is None else {**now, **said}
+
+    def _says(self, env: list[Any], truth: int) -> dict[int, Fact] | None:
+        refiner = Refiner(self.test, env)
+        try:
+            refiner.assume(self.test.outs[0], truth, ALL)
+            return {p - self.consts: refiner.value(slot, ALL) for p, slot in self.test.inputs if p >= self.consts}
+        except Infeasible:
+            return None
