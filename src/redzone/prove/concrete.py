@@ -10,7 +10,7 @@ import numpy as np
 from redzone.domains import dtype_info
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import bind, primitives
-from redzone.prove.concrete_arrays import ARRAYS, ORDERING, Windows
+from redzone.prove.concrete_arrays import ARRAYS, ORDERING, Windows, only_window
 from redzone.prove.concrete_made import MADE
 
 _P = primitives()
@@ -281,12 +281,17 @@ def _gather(eqn: Any, x: Any, indices: Any) -> Any:
     gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
     rest = tuple(n for d, n in enumerate(sizes) if d not in gone)
     batching = zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)
-    windows = Windows(x.shape, sizes, indices, numbers.start_index_map, batching)
-    there = windows.single()
-    result = x.reshape(-1)[windows.places()] if there is None else np.array(x[there])
-    result = result.reshape(len(windows.first), *rest)
-    if eqn.params["mode"].name == "FILL_OR_DROP":
-        result[~windows.inside] = _filling(eqn, x.dtype)
+    fills, mapped = eqn.params["mode"].name == "FILL_OR_DROP", numbers.start_index_map
+    if indices.size == len(mapped):
+        there, inside = only_window(x.shape, sizes, indices, mapped)
+        result = np.array(x[there])
+        if fills and not inside:
+            result[...] = _filling(eqn, x.dtype)
+    else:
+        windows = Windows(x.shape, sizes, indices, mapped, batching)
+        result = x.reshape(-1)[windows.places()]
+        if fills:
+            result[~windows.inside] = _filling(eqn, x.dtype)
     result = result.reshape(*batch, *rest)
     order = [d for d in range(result.ndim) if d not in numbers.offset_dims]
     return np.moveaxis(result, range(result.ndim), [*order, *numbers.offset_dims])

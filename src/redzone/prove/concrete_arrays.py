@@ -36,6 +36,15 @@ ORDERING = frozenset(
 _ELEMENTS = 1 << 20
 
 
+def only_window(shape: Any, sizes: Sequence[int], indices: Any, mapped: Any) -> tuple[tuple[slice, ...], bool]:
+    """The window at the only index tuple, moved inside where it would leave; and whether it need not be moved."""
+    starts = [0] * len(shape)
+    for d, n in zip(mapped, indices.reshape(-1).tolist(), strict=True):
+        starts[d] = n
+    first = [min(max(s, 0), n - size) for s, n, size in zip(starts, shape, sizes, strict=True)]
+    return tuple(slice(f, f + size) for f, size in zip(first, sizes, strict=True)), first == starts
+
+
 class Windows:
     """The windows of a gather or scatter in an array of this shape.
 
@@ -45,7 +54,7 @@ class Windows:
 
     def __init__(self, shape: Any, sizes: Sequence[int], indices: Any, mapped: Any, batching: Any) -> None:
         batch = indices.shape[:-1]
-        if math.prod(batch) > 1 and math.prod(batch) * math.prod(sizes) > _ELEMENTS:
+        if math.prod(batch) * math.prod(sizes) > _ELEMENTS:
             raise NotImplementedError("too many elements in the windows")
         if indices.dtype == np.uint64:
             indices = np.minimum(indices, np.iinfo(np.int64).max)
@@ -59,12 +68,6 @@ class Windows:
         """Where each starts, moved inside where it would leave."""
         self.inside = (self.first == starts).all(axis=1)
         """Whether it need not be moved."""
-
-    def single(self) -> tuple[slice, ...] | None:
-        """The window, where there is one."""
-        if len(self.first) != 1:
-            return None
-        return tuple(slice(f, f + size) for f, size in zip(self.first[0].tolist(), self.sizes, strict=True))
 
     def places(self) -> Any:
         """Each window's elements, by their places in the flat array."""
@@ -215,6 +218,11 @@ def _over(old: Any, new: Any) -> Any:
 _COMBINE: Table = {"scatter": _over, "scatter-add": np.add, "scatter-min": np.minimum, "scatter-max": np.maximum}
 
 
+def _allowed(mode: str, inside: Any) -> None:
+    if mode not in ("CLIP", "FILL_OR_DROP") and not inside:
+        raise NotImplementedError("a write outside that was promised not to happen")
+
+
 @_named(*_COMBINE)
 def _scatter(eqn: Any, x: Any, indices: Any, updates: Any) -> Any:
     numbers, mode = eqn.params["dimension_numbers"], eqn.params["mode"].name
@@ -229,14 +237,15 @@ def _scatter(eqn: Any, x: Any, indices: Any, updates: Any) -> Any:
     rest = [d for d in range(updates.ndim) if d not in numbers.update_window_dims]
     ordered = updates.transpose([*rest, *numbers.update_window_dims])
     batching = zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True)
-    windows = Windows(x.shape, sizes, indices, numbers.scatter_dims_to_operand_dims, batching)
-    if mode not in ("CLIP", "FILL_OR_DROP") and not windows.inside.all():
-        raise NotImplementedError("a write outside that was promised not to happen")
-    result, there = x.copy(), windows.single()
-    if there is not None:
-        if mode == "CLIP" or windows.inside[0]:
+    result, mapped = x.copy(), numbers.scatter_dims_to_operand_dims
+    if indices.size == len(mapped):
+        there, inside = only_window(x.shape, sizes, indices, mapped)
+        _allowed(mode, inside)
+        if mode == "CLIP" or inside:
             result[there] = combine(result[there], ordered.reshape(sizes))
         return result
+    windows = Windows(x.shape, sizes, indices, mapped, batching)
+    _allowed(mode, windows.inside.all())
     places, written = windows.places(), ordered.reshape(len(windows.first), -1)
     if mode != "CLIP":
         places, written = places[windows.inside], written[windows.inside]
