@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,8 +12,7 @@ from redzone.domains.fact import least, most
 from redzone.domains.symbolic import at_most
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Column:
+class Column(NamedTuple):
     """One indexed dimension of the operand: where its index comes from and its largest legal value."""
 
     dim: int

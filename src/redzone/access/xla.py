@@ -16,11 +16,18 @@ def _number(n: Any) -> Any:
     return int(n) if isinstance(n, np.integer) else n
 
 
+def _numbers(sizes: Any) -> tuple[Any, ...]:
+    for n in sizes:
+        if type(n) is not int:
+            return tuple(map(_number, sizes))
+    return tuple(sizes)
+
+
 def _dynamic_slice(eqn: Any, chain: tuple[Any, ...]) -> Site:
     operand = eqn.invars[0].aval
-    sizes = tuple(map(_number, eqn.params["slice_sizes"]))
+    sizes = _numbers(eqn.params["slice_sizes"])
     columns = tuple(
-        Column(d, 1 + d, None, n - size) for d, (n, size) in enumerate(zip(operand.shape, sizes, strict=True))
+        [Column(d, 1 + d, None, n - size) for d, (n, size) in enumerate(zip(operand.shape, sizes, strict=True))]
     )
     return Site(eqn, chain, "read", "clamp", operand, sizes, columns, 1)
 
@@ -28,14 +35,20 @@ def _dynamic_slice(eqn: Any, chain: tuple[Any, ...]) -> Site:
 def _dynamic_update_slice(eqn: Any, chain: tuple[Any, ...]) -> Site:
     operand, update = eqn.invars[0].aval, eqn.invars[1].aval
     columns = tuple(
-        Column(d, 2 + d, None, n - size) for d, (n, size) in enumerate(zip(operand.shape, update.shape, strict=True))
+        [Column(d, 2 + d, None, n - size) for d, (n, size) in enumerate(zip(operand.shape, update.shape, strict=True))]
     )
     return Site(eqn, chain, "write", "clamp", operand, tuple(update.shape), columns, 1)
 
 
+_modes: dict[Any, str] = {}
+"""By JAX's word for it: a mode's name."""
+
+
 def _mode(eqn: Any, filled: str) -> str:
     mode = eqn.params.get("mode")
-    name = getattr(mode, "name", str(mode)).lower()
+    name = _modes.get(mode)
+    if name is None:
+        name = _modes[mode] = getattr(mode, "name", str(mode)).lower()
     return filled if name == "fill_or_drop" else name
 
 
@@ -48,9 +61,9 @@ def _tuples(indices: Any) -> Any:
 
 def _gather(eqn: Any, chain: tuple[Any, ...]) -> Site:
     operand, indices = eqn.invars[0].aval, eqn.invars[1].aval
-    numbers, sizes = eqn.params["dimension_numbers"], tuple(map(_number, eqn.params["slice_sizes"]))
-    dims = map(_number, numbers.start_index_map)
-    columns = tuple(Column(d, 1, k, operand.shape[d] - sizes[d]) for k, d in enumerate(dims))
+    sizes, shape = _numbers(eqn.params["slice_sizes"]), operand.shape
+    dims = _numbers(eqn.params["dimension_numbers"].start_index_map)
+    columns = tuple([Column(d, 1, k, shape[d] - sizes[d]) for k, d in enumerate(dims)])
     return Site(eqn, chain, "read", _mode(eqn, "fill"), operand, sizes, columns, _tuples(indices))
 
 
@@ -67,10 +80,9 @@ def scatter_window(eqn: Any) -> tuple[Any, ...]:
 
 def _scatter(eqn: Any, chain: tuple[Any, ...]) -> Site:
     operand, indices = eqn.invars[0].aval, eqn.invars[1].aval
-    numbers = eqn.params["dimension_numbers"]
-    window = scatter_window(eqn)
-    dims = map(_number, numbers.scatter_dims_to_operand_dims)
-    columns = tuple(Column(d, 1, k, operand.shape[d] - window[d]) for k, d in enumerate(dims))
+    window, shape = scatter_window(eqn), operand.shape
+    dims = _numbers(eqn.params["dimension_numbers"].scatter_dims_to_operand_dims)
+    columns = tuple([Column(d, 1, k, shape[d] - window[d]) for k, d in enumerate(dims)])
     return Site(eqn, chain, "write", _mode(eqn, "drop"), operand, window, columns, _tuples(indices))
 
 

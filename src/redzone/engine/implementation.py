@@ -80,8 +80,22 @@ def known_implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
 _looked_into: set[Any] = set()
 
 
+_latest: dict[int, tuple[Any, Any]] = {}
+
+
 def implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     """The jaxpr and constants that a primitive's own implementation traces to, or None."""
+    # What an equation's parameters say takes long to write down, and a loop's body is looked at more than once.
+    latest = _latest.get(id(eqn))
+    if latest is None or latest[0] is not eqn:
+        if len(_latest) > 1024:
+            _latest.clear()
+        latest = _latest[id(eqn)] = (eqn, _implementation(eqn))
+    found: tuple[Any, tuple[Any, ...]] | None = latest[1]
+    return found
+
+
+def _implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     key = _key(eqn)
     if key is None:
         return None

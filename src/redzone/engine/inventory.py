@@ -50,11 +50,7 @@ RUN_STATE_P = primitives().get("run_state_p")
 if RUN_STATE_P is not None:
     SPECIAL[RUN_STATE_P] = 8
 #: What the inventory does at a primitive: 0 nothing (it holds no jaxpr with accesses of its own), 6 fold literals.
-_WALKED = {
-    **dict.fromkeys(RULES, 0),
-    **dict.fromkeys(FOLDED, 6),
-    **SPECIAL,
-}
+_WALKED = {**dict.fromkeys(RULES, 0), **dict.fromkeys(FOLDED, 6), **SPECIAL}
 _WALKED.pop(primitives().get("linear_solve_p"), None)
 #: Primitives that are neither accesses nor hold a jaxpr with accesses.
 PLAIN = frozenset(p for p, what in _WALKED.items() if what in (0, 6))
@@ -62,11 +58,12 @@ PLAIN = frozenset(p for p, what in _WALKED.items() if what in (0, 6))
 
 def children(eqn: Any) -> list[Any]:
     """The jaxprs inside an equation, opened."""
-    params = eqn.params
-    key = CALLS.get(eqn.primitive)
+    params, primitive = eqn.params, eqn.primitive
+    key = CALLS.get(primitive)
     if key is not None:
-        return [open_jaxpr(params[key])[0]]
-    if eqn.primitive is COND_P:
+        closed = params[key]
+        return [getattr(closed, "jaxpr", closed)]
+    if primitive is COND_P:
         return [open_jaxpr(branch)[0] for branch in params["branches"]]
     return [open_jaxpr(inner)[0] for inner in inner_jaxprs(params)]
 
@@ -87,6 +84,8 @@ class Inventory:
         self.touches: dict[int, bool] = {}
         self.callers: Counter[int] = Counter()
         self.keep: list[Any] = []
+        self.busy: dict[int, list[int]] = {}
+        """By identity of a jaxpr: which of its equations matter whether or not their results are asked for."""
         self.other: set[Any] = set()
 
     def walk(self, jaxpr: Any, chain: tuple[Any, ...]) -> None:
@@ -98,19 +97,24 @@ class Inventory:
         self.keep.append(jaxpr)
         self.size[key] = 0
         eqns = jaxpr.eqns
-        total, touches = len(eqns), False
+        total = len(eqns)
         self.equations += total
         known: dict[Any, Any] = {}
+        busy: list[int] = []
         special_of = _WALKED.get
-        for eqn in eqns:
-            special = special_of(eqn.primitive)
+        found = [special_of(eqn.primitive, 10) for eqn in eqns]
+        # Literals are folded for the accesses after them.
+        folds = 1 in found
+        for at, special in enumerate(found):
             if special == 0:
                 continue
             if special == 6:
-                first = eqn.invars[0]
-                if type(first) is Literal or first in known:
-                    fold(eqn, known)
+                if folds:
+                    first = eqns[at].invars[0]
+                    if type(first) is Literal or first in known:
+                        fold(eqns[at], known)
                 continue
+            eqn = eqns[at]
             if special == 1:
                 if id(eqn) not in self.sites:
                     site = self.sites[id(eqn)] = ACCESSES[eqn.primitive](eqn, chain)
@@ -119,23 +123,26 @@ class Inventory:
                     if index is not None:
                         self.settled[id(eqn)] = index
                 if id(eqn) not in self.settled:
-                    touches = True
-                continue
-            if special == 9:
-                touches = True
-                continue
-            if special is None and not _has_jaxpr(eqn.params):
-                continue
-            expanded = expansion(eqn) if special == 7 else None
-            for inner in children(eqn) if expanded is None else (expanded[0],):
-                self.walk(inner, (eqn, *chain))
-                total += self.size[id(inner)]
-                if self.touches[id(inner)]:
-                    touches = True
-                    if special is None:
+                    busy.append(at)
+            elif special == 9:
+                busy.append(at)
+            elif special != 10 or _has_jaxpr(eqn.params):
+                expanded, touches = expansion(eqn) if special == 7 else None, False
+                for inner in children(eqn) if expanded is None else (expanded[0],):
+                    if id(inner) in self.size:
+                        self.callers[id(inner)] += 1
+                    else:
+                        self.walk(inner, (eqn, *chain))
+                    total += self.size[id(inner)]
+                    touches = touches or self.touches[id(inner)]
+                if touches:
+                    busy.append(at)
+                    if special == 10:
                         self.other.add(eqn.primitive)
         self.size[key] = total
-        self.touches[key] = touches
+        self.touches[key] = bool(busy)
+        if busy:
+            self.busy[key] = busy
 
 
 def constants_of(eqn: Any) -> list[tuple[Any, range]]:

@@ -30,13 +30,15 @@ class Step:
 
     __slots__ = ("bodies", "eqn", "extra", "ins", "kind", "outs", "reached", "rule", "site", "volatile")
 
-    def __init__(self, kind: int, eqn: Any, ins: tuple[int, ...], outs: tuple[int, ...]) -> None:
+    def __init__(
+        self, kind: int, eqn: Any, ins: tuple[int, ...], outs: tuple[int, ...], rule: Rule | None = None
+    ) -> None:
         self.kind = kind
         self.eqn = eqn
         self.ins = ins
         self.outs = outs
         """One slot per result, -1 where nobody asked."""
-        self.rule: Rule | None = None
+        self.rule = rule
         self.site: Site | None = None
         self.bodies: tuple[Program, ...] = ()
         self.extra: Any = None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
-from redzone.engine.program import OBSERVE, SCAN, SIMPLE, WHILE, Program, Step
+from redzone.engine.program import OBSERVE, SCAN, WHILE, Program, Step
 from redzone.engine.search import Share
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES, Rule
@@ -22,29 +22,45 @@ _TYPED = (_P["select_n_p"], _P["convert_element_type_p"])
 #: By its stopped gradient vmap's copy of a branch's operand is told from the operand (see `assumptions`).
 _STOP = _P.get("stop_gradient_p")
 _IDIOMS = (FLOOR_DIVIDE, REMAINDER)
+#: Rules of steps that are shared besides the pointwise ones.
+_ALSO = (_SELECT, _BROADCAST)
 
 
 def share(program: Program) -> None:
-    """Leave out the steps that compute what another one before them does."""
-    unknown = program.unknown
-    seen: dict[Any, int] = {}
+    """Leave out the steps that compute what another one before them does, and note which step makes each slot."""
+    unknown, template, defs = program.unknown, program.template, program.defs
+    seen: dict[Any, list[Step]] = {}
     renamed: dict[int, int] = {}
+    names = renamed.keys()
     kept: list[Step] = []
     for step in program.steps:
         if renamed:
-            _rename(step, renamed)
+            if not names.isdisjoint(step.ins):
+                step.ins = tuple([renamed.get(slot, slot) for slot in step.ins])
+            if step.extra is not None:
+                _rename_extra(step, renamed)
         rule = step.rule
-        if step.kind == SIMPLE and len(step.outs) == 1 and rule is not None and unknown.isdisjoint(step.ins):
-            if rule is SAME and program.template[step.ins[0]] is None and step.eqn.primitive is not _STOP:
-                renamed[step.outs[0]] = step.ins[0]
-                continue
-            key = _key(step, rule)
-            if key is not None:
-                known = seen.setdefault(key, step.outs[0])
-                if known != step.outs[0]:
-                    renamed[step.outs[0]] = known
+        outs = step.outs
+        if rule is not None and len(outs) == 1 and unknown.isdisjoint(step.ins):
+            if rule is SAME:
+                if template[step.ins[0]] is None and step.eqn.primitive is not _STOP:
+                    renamed[outs[0]] = step.ins[0]
                     continue
+            elif rule.pointwise or rule in _ALSO:
+                alike = seen.get((rule, step.ins))
+                if alike is None:
+                    seen[(rule, step.ins)] = [step]
+                else:
+                    key = _key(step, rule)
+                    known = next((one for one in alike if _key(one, rule) == key), None) if key is not None else None
+                    if known is not None:
+                        renamed[outs[0]] = known.outs[0]
+                        continue
+                    alike.append(step)
         kept.append(step)
+        for out in outs:
+            if out >= 0:
+                defs[out] = step
     if not renamed:
         return
     program.steps = kept
@@ -55,27 +71,27 @@ def share(program: Program) -> None:
 
 
 def _key(step: Step, rule: Rule) -> Any:
-    """Something equal for two steps only if they compute the same from the same; None where that is not known."""
+    """Something equal for two steps with one rule and the same operands only if they compute the same.
+
+    None where that is not known.
+    """
     eqn = step.eqn
     params = eqn.params
     if rule is _BROADCAST:
-        return (rule, step.ins, params["shape"], params["broadcast_dimensions"])
-    if rule is SAME or not (rule.pointwise or rule is _SELECT):
-        return None
+        return (params["shape"], params["broadcast_dimensions"])
     if params and eqn.primitive not in _TYPED and rule not in _IDIOMS:
         return None
     aval = eqn.outvars[0].aval
-    return (rule, step.ins, aval.dtype, aval.shape)
+    return (aval.dtype, aval.shape)
 
 
-def _rename(step: Step, renamed: dict[int, int]) -> None:
-    if not renamed.keys().isdisjoint(step.ins):
-        step.ins = tuple(renamed.get(slot, slot) for slot in step.ins)
-    if step.kind == OBSERVE and step.extra is not None:
+def _rename_extra(step: Step, renamed: dict[int, int]) -> None:
+    """What an access or a loop reads besides its operands, under its new names."""
+    if step.kind == OBSERVE:
         step.extra = [renamed.get(slot, slot) for slot in step.extra]
     elif step.kind in (SCAN, WHILE):
         shape = step.extra
-        shape.inits = tuple(renamed.get(slot, slot) for slot in shape.inits)
-        shape.also = tuple(renamed.get(slot, slot) for slot in shape.also)
+        shape.inits = tuple([renamed.get(slot, slot) for slot in shape.inits])
+        shape.also = tuple([renamed.get(slot, slot) for slot in shape.also])
         if shape.search is not None:
             shape.search = Share(shape.search.size, *shape.also)

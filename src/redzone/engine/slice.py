@@ -7,6 +7,7 @@ its operands are, nothing is asked. Loops ask until the set of carries that matt
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -50,6 +51,8 @@ _RENAMING = frozenset(
     for n in ("copy", "stop_gradient", "sharding_constraint", "pvary", "name", "convert_element_type")
     if n + "_p" in primitives()
 )
+#: Primitives that are not always a step with their rule.
+_UNUSUAL = _RENAMING | windows.READS
 _PLAIN_FLOATS = frozenset(
     primitives()[n + "_p"]
     for n in ("add", "sub", "mul", "neg", "max", "min", "copy", "convert_element_type", "select_n")
@@ -70,24 +73,26 @@ def _has_elements(aval: Any) -> bool:
 class Frame:
     """One jaxpr being sliced into a program: its variables' slots, and what its inputs are outside."""
 
-    __slots__ = ("bindings", "consts", "floats", "jaxpr", "makers", "parent", "slots", "wanted")
+    __slots__ = ("bindings", "consts", "floats", "inputs", "jaxpr", "makers", "parent", "pending", "slots", "wanted")
 
-    def __init__(self, parent: Frame | None, bindings: dict[Any, Any], consts: dict[Any, Any]) -> None:
+    def __init__(self, jaxpr: Any, parent: Frame | None, bindings: dict[Any, Any], consts: dict[Any, Any]) -> None:
+        self.jaxpr = jaxpr
         self.parent = parent
         self.bindings = bindings
         self.consts = consts
+        self.inputs = bindings if parent is not None else frozenset((*jaxpr.invars, *jaxpr.constvars))
+        """What no equation of the jaxpr makes, besides its known constants."""
         self.slots: dict[Any, int] = {}
+        self.pending = 0
+        """How many variables that were asked for are still to be made by equations before the present one."""
         self.wanted: dict[Any, dict[Any, windows.Want]] = {}
         """By variable: the parts of it that were asked for."""
         self.floats: dict[Any, int] = {}
         """Slots of floats that are only compared."""
-        self.jaxpr: Any = None
         self.makers: dict[int, tuple[Any, dict[Any, Any]]] = {} if parent is None else parent.makers
 
     def maker(self, var: Any) -> Any:
         """The equation that makes a variable, None for an input."""
-        if self.jaxpr is None:
-            return None
         known = self.makers.get(id(self.jaxpr))
         if known is None:
             table = {v: eqn for eqn in self.jaxpr.eqns for v in eqn.outvars}
@@ -116,6 +121,8 @@ class Slicer:
         """The accesses that are asked about, by identity of their equations; None for all."""
         self.everything = everything
         self.built: dict[Any, Program] = {}
+        self.closed: dict[Any, list[tuple[set[int], set[int]]]] = {}
+        """By loop body: results that were asked for, and those that matter then."""
         self.axes: dict[Any, Any] = {}
         self.unmodelled: Counter[str] = Counter()
         self.lanes = False
@@ -133,6 +140,25 @@ class Slicer:
         if found is None:
             found = self.built[key] = _Build(self, jaxpr, consts).slice(wanted)
         return found
+
+    def body(
+        self, jaxpr: Any, consts: tuple[Any, ...], asked: set[int], first: int, end: int
+    ) -> tuple[Program, set[int]]:
+        """The program of a loop's body, and its results that matter: those asked for, and the carries it reads.
+
+        The carries are its inputs from `first` to before `end`. Asking for more never needs less, so that what was
+        found to matter for some of the results is known to matter for all of them.
+        """
+        known = self.closed.setdefault((id(jaxpr), self.lanes), [])
+        wanted = asked.union(*(needed for some, needed in known if some <= asked))
+        while True:
+            program = self.program(jaxpr, consts, tuple(sorted(wanted)))
+            more = {i - first for i, _ in program.inputs if first <= i < end} - wanted
+            if not more:
+                break
+            wanted |= more
+        known.append((asked, wanted))
+        return program, wanted
 
     def constant(self, value: Any) -> Fact:
         known = self.constants.get(id(value))
@@ -163,14 +189,16 @@ def counts(frame: Frame, eqn: Any) -> bool:
 class _Build:
     """One backward pass over one jaxpr, with what it inlines."""
 
-    __slots__ = ("literals", "program", "root", "slicer", "steps", "tops")
+    __slots__ = ("integers", "literals", "program", "root", "slicer", "steps", "template", "tops")
 
     def __init__(self, slicer: Slicer, jaxpr: Any, consts: tuple[Any, ...]) -> None:
         self.slicer = slicer
         self.program = Program(jaxpr)
         # A kernel's jaxpr can be open: its constants are given when it runs, and may be anything.
-        self.root = Frame(None, {}, dict(zip(jaxpr.constvars, consts, strict=False)))
+        self.root = Frame(jaxpr, None, {}, dict(zip(jaxpr.constvars, consts, strict=False)))
         self.steps: list[Step] = []
+        self.template = self.program.template
+        self.integers: dict[int, int] = {}
         self.literals: dict[Any, int] = {}
         self.tops: dict[Any, int] = {}
 
@@ -179,7 +207,7 @@ class _Build:
         program.outs = [-1] * len(jaxpr.outvars)
         for i in wanted:
             program.outs[i] = self.slot(frame, jaxpr.outvars[i])
-        self.reverse(jaxpr, frame)
+        self.reverse(frame)
         self.steps.reverse()
         program.steps = self.steps
         slots = frame.slots
@@ -189,10 +217,6 @@ class _Build:
                 program.template[slots[v]] = top(getattr(v.aval, "dtype", None))
         program.unknown = frozenset(self.tops.values())
         share(program)
-        for step in program.steps:
-            for out in step.outs:
-                if out >= 0:
-                    program.defs[out] = step
         program.assumptions.reverse()
         program.lanes = self.slicer.lanes
         if self.slicer.batched:
@@ -216,7 +240,7 @@ class _Build:
     # Slots
 
     def new(self, fact: Fact | None = None) -> int:
-        template = self.program.template
+        template = self.template
         template.append(fact)
         return len(template) - 1
 
@@ -234,19 +258,27 @@ class _Build:
             if frame.parent is None:
                 raise AssertionError("a bound input without an outer frame")
             frame, atom = frame.parent, outer
-        fact = self.slicer.constant(frame.consts[atom]) if atom in frame.consts else None
+        fact = None
+        if atom in frame.consts:
+            fact = self.slicer.constant(frame.consts[atom])
+        elif atom not in frame.inputs:
+            frame.pending += 1
         found = frame.slots[atom] = self.new(fact)
         return found
 
     def literal(self, atom: Any) -> int:
         """A literal is what its type makes of it: 0.1 as float32 is not the double 0.1."""
-        value, dtype = atom.val, getattr(atom.aval, "dtype", None)
-        if getattr(atom.aval, "shape", None) == ():
-            info = dtype_info(dtype)
+        value, aval = atom.val, atom.aval
+        if getattr(aval, "shape", None) == ():
+            info = dtype_info(aval.dtype)
+            if info.integral:
+                number = int(value)
+                found = self.integers.get(number)
+                if found is None:
+                    found = self.integers[number] = self.new(scalar(number))
+                return found
             if info.kind == "f":
-                value = float(np.asarray(value).astype(dtype))
-            elif info.integral:
-                value = int(value)
+                value = float(np.asarray(value).astype(aval.dtype))
         if type(value) in (int, bool, float):
             key = (type(value), value)
             found = self.literals.get(key) if value == value else None
@@ -265,49 +297,56 @@ class _Build:
 
     # The backward pass
 
-    def reverse(self, jaxpr: Any, frame: Frame) -> None:
-        slots, everything = frame.slots, self.slicer.everything
-        frame.jaxpr = jaxpr
-        special_of, other, masks = SPECIAL.get, self.slicer.inventory.other, self.slicer.masks
-        wanted = frame.wanted
-        for eqn in reversed(jaxpr.eqns):
-            special = special_of(eqn.primitive)
-            if wanted:
-                for v in eqn.outvars:
-                    if v in wanted:
-                        windows.flush(self, eqn, frame, v)
-            if masks and id(eqn) in masks:
-                for site, atom, case in masks[id(eqn)]:
-                    self.program.masks.append((site, self.slot(frame, atom), case))
-            if everything:
-                for v in eqn.outvars:
-                    self.slot(frame, v)
-                self.program.watched.append((eqn, [slots[v] for v in eqn.outvars]))
-            if special is None:
-                for v in eqn.outvars:
+    def reverse(self, frame: Frame) -> None:
+        """Look at the equations from the last to the first; where nothing is pending, only at those that are busy."""
+        jaxpr, slots, wanted, slicer = frame.jaxpr, frame.slots, frame.wanted, self.slicer
+        eqns, busy = jaxpr.eqns, slicer.inventory.busy.get(id(jaxpr), ())
+        special_of, left = SPECIAL.get, len(busy)
+        next_busy = busy[-1] if busy else -1
+        every = slicer.everything or bool(slicer.masks)
+        at = len(eqns)
+        while True:
+            for at in range(at - 1 if every or frame.pending else next_busy, -1, -1):  # noqa: B020
+                eqn = eqns[at]
+                outvars = eqn.outvars
+                if wanted:
+                    for v in outvars:
+                        if v in wanted:
+                            windows.flush(self, eqn, frame, v)
+                if every:
+                    self.every(eqn, frame)
+                asked = 0
+                for v in outvars:
                     if v in slots:
+                        asked += 1
+                if at == next_busy:
+                    left -= 1
+                    next_busy = busy[left - 1] if left else -1
+                elif not asked and not every:
+                    continue
+                frame.pending -= asked
+                special = special_of(eqn.primitive)
+                if special is not None:
+                    _SPECIAL[special](self, eqn, frame)
+                else:
+                    if asked:
                         self.simple(eqn, frame)
-                        break
-                if eqn.primitive in other:
-                    self.foreign(eqn, frame)
-            elif special == 1:
-                self.access(eqn, frame)
-            elif special == 2:
-                self.call(eqn, frame)
-            elif special == 3:
-                self.cond(eqn, frame)
-            elif special == 4:
-                self.scan(eqn, frame)
-            elif special == 7:
-                self.high(eqn, frame)
-            elif special == 8:
-                self.run_state(eqn, frame)
-            elif special == 9:
-                self.assumption(eqn, frame)
+                    if eqn.primitive in slicer.inventory.other:
+                        self.foreign(eqn, frame)
+                if not frame.pending and not every:
+                    break
             else:
-                self.loop(eqn, frame)
+                break
         if wanted:
             windows.flush_inputs(self, frame)
+
+    def every(self, eqn: Any, frame: Frame) -> None:
+        """What is asked of each equation whether or not it matters for an access."""
+        slicer, program = self.slicer, self.program
+        for site, atom, case in slicer.masks.get(id(eqn), ()):
+            program.masks.append((site, self.slot(frame, atom), case))
+        if slicer.everything:
+            program.watched.append((eqn, [self.slot(frame, v) for v in eqn.outvars]))
 
     def emit(self, kind: int, eqn: Any, ins: Any, outs: Any) -> Step:
         step = Step(kind, eqn, tuple(ins), tuple(outs))
@@ -315,38 +354,51 @@ class _Build:
         return step
 
     def simple(self, eqn: Any, frame: Frame) -> None:
-        slots = frame.slots
-        if eqn.primitive in _RENAMING and _is_renaming(eqn):
-            self.rename(eqn, frame, eqn.invars[0], slots[eqn.outvars[0]])
-            return
-        if eqn.primitive in windows.READS and windows.read(self, eqn, frame):
-            return
-        rule = RULES.get(eqn.primitive)
+        slots, primitive, outvars = frame.slots, eqn.primitive, eqn.outvars
+        if primitive in _UNUSUAL:
+            if primitive in windows.READS:
+                if windows.read(self, eqn, frame):
+                    return
+            elif _is_renaming(eqn):
+                self.rename(eqn, frame, eqn.invars[0], slots[outvars[0]])
+                return
+        rule = RULES.get(primitive)
         if rule is None:
-            if eqn.primitive is AXIS_INDEX_P:
-                self.axis_index(eqn, frame)
+            rule = self.without_rule(eqn, frame)
+            if rule is None:
                 return
-            written = implementation(eqn)
-            if written is not None:
-                self.slicer.inventory.walk(written[0], (eqn,))
-                self.inline(eqn, frame, *written)
-                return
-            self.slicer.unmodelled[eqn.primitive.name] += 1
-            rule = _ANYTHING
-        outs = [slots.get(v, -1) for v in eqn.outvars]
         needs = rule.needs
-        if needs == "all":
-            if not rule.floats and not dtype_info(eqn.outvars[0].aval.dtype).integral and not counts(frame, eqn):
-                rule, ins = _ANYTHING, [self.unasked(a) for a in eqn.invars]
-            else:
-                ins = [self.slot(frame, a) for a in eqn.invars]
+        if needs == "all" and not (rule.floats or dtype_info(outvars[0].aval.dtype).integral or counts(frame, eqn)):
+            rule, needs = _ANYTHING, "none"
+        ins: list[int] = []
+        if needs == "all" or needs == "given":
+            for a in eqn.invars:
+                if type(a) is Literal:
+                    ins.append(self.literal(a))
+                    continue
+                slot = slots.get(a)
+                if slot is None:
+                    slot = self.slot(frame, a) if needs == "all" else self.given(frame, a)
+                ins.append(slot)
         elif needs == "none":
             ins = [self.unasked(a) for a in eqn.invars]
-        elif needs == "given":
-            ins = [self.given(frame, a) for a in eqn.invars]
         else:
             ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
-        self.emit(SIMPLE, eqn, ins, outs).rule = rule
+        outs = (slots[outvars[0]],) if len(outvars) == 1 else tuple([slots.get(v, -1) for v in outvars])
+        self.steps.append(Step(SIMPLE, eqn, tuple(ins), outs, rule))
+
+    def without_rule(self, eqn: Any, frame: Frame) -> Rule | None:
+        """What stands for the rule of an equation whose primitive has none; None where its steps are made already."""
+        if eqn.primitive is AXIS_INDEX_P:
+            self.axis_index(eqn, frame)
+            return None
+        written = implementation(eqn)
+        if written is not None:
+            self.slicer.inventory.walk(written[0], (eqn,))
+            self.inline(eqn, frame, *written)
+            return None
+        self.slicer.unmodelled[eqn.primitive.name] += 1
+        return _ANYTHING
 
     def assumption(self, eqn: Any, frame: Frame) -> None:
         """A promise: its result is its operand, and what it says is asked for whether or not anybody reads that."""
@@ -371,6 +423,8 @@ class _Build:
             self.emit(SIMPLE, eqn, (self.slot(frame, atom),), (slot,)).rule = SAME
         else:
             frame.slots[atom] = slot
+            if atom not in frame.inputs:
+                frame.pending += 1
 
     def given(self, frame: Frame, atom: Any) -> int:
         """An integer is asked for; a float only where it is already part of the program."""
@@ -447,17 +501,13 @@ class _Build:
         only = self.slicer.only
         if id(eqn) in self.slicer.inventory.settled or (only is not None and id(eqn) not in only):
             return
-        step = self.emit(
-            OBSERVE,
-            eqn,
-            [self.slot(frame, eqn.invars[c.operand]) for c in site.columns],
-            (),
-        )
-        step.extra = (
-            [-1 if c.also is None else self.slot(frame, eqn.invars[c.also]) for c in site.columns]
-            if any(c.also is not None or c.repeat != 1 for c in site.columns)
-            else None
-        )
+        ins, plain, invars = [], True, eqn.invars
+        for c in site.columns:
+            ins.append(self.slot(frame, invars[c.operand]))
+            plain = plain and c.also is None and c.repeat == 1
+        step = self.emit(OBSERVE, eqn, ins, ())
+        if not plain:
+            step.extra = [-1 if c.also is None else self.slot(frame, invars[c.also]) for c in site.columns]
         step.site = site
 
     def is_only_read(self, frame: Frame, ref: Any) -> bool:
@@ -474,11 +524,11 @@ class _Build:
         if len(inner.invars) != len(eqn.invars):
             self.foreign(eqn, frame)
         elif self.slicer.inventory.touches[id(inner)]:
-            self.reverse(inner, self.inner_frame(eqn, frame, inner, consts))
+            self.reverse(self.inner_frame(eqn, frame, inner, consts))
 
     def asked(self, eqn: Any, frame: Frame) -> tuple[int, ...]:
         slots = frame.slots
-        return tuple(i for i, v in enumerate(eqn.outvars) if v in slots)
+        return tuple([i for i, v in enumerate(eqn.outvars) if v in slots])
 
     def call(self, eqn: Any, frame: Frame) -> None:
         inner, consts = open_jaxpr(eqn.params[CALLS[eqn.primitive]])
@@ -498,7 +548,7 @@ class _Build:
         if known is not None and not touches:
             outs = [frame.slots.get(v, -1) for v in eqn.outvars]
             if self.slicer.everything:
-                self.reverse(inner, self.inner_frame(eqn, frame, inner, consts))
+                self.reverse(self.inner_frame(eqn, frame, inner, consts))
             self.emit(SIMPLE, eqn, [self.slot(frame, a) for a in eqn.invars], outs).rule = known
             return
         if inventory.size[id(inner)] <= SMALL or inventory.callers[id(inner)] == 1 or self.slicer.everything:
@@ -525,7 +575,7 @@ class _Build:
 
     def inner_frame(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> Frame:
         bindings = dict(zip(inner.invars, eqn.invars, strict=True))
-        return Frame(frame, bindings, dict(zip(inner.constvars, consts, strict=True)))
+        return Frame(inner, frame, bindings, dict(zip(inner.constvars, consts, strict=True)) if consts else {})
 
     def inline(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> None:
         within = self.inner_frame(eqn, frame, inner, consts)
@@ -534,18 +584,18 @@ class _Build:
             if slot is None:
                 continue
             self.rename(eqn, within, v, slot)
-        self.reverse(inner, within)
+        self.reverse(within)
 
     def sharded(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> None:
         """A shard_map: the same equations on each shard, so only what holds for whole arrays crosses."""
-        within = Frame(None, {}, dict(zip(inner.constvars, consts, strict=True)))
+        within = Frame(inner, None, {}, dict(zip(inner.constvars, consts, strict=True)))
         saved = dict(self.slicer.axes)
         self.slicer.axes.update(dict(eqn.params["mesh"].shape))
         for outer, v in zip(eqn.outvars, inner.outvars, strict=True):
             slot = frame.slots.get(outer)
             if slot is not None:
                 self.emit(SIMPLE, eqn, (self.slot(within, v),), (slot,)).rule = SUMMARY
-        self.reverse(inner, within)
+        self.reverse(within)
         for v, atom in zip(inner.invars, eqn.invars, strict=True):
             if v in within.slots:
                 self.emit(SIMPLE, eqn, (self.slot(frame, atom),), (within.slots[v],)).rule = SUMMARY
@@ -603,13 +653,7 @@ class _Build:
         asked = self.asked(eqn, frame)
         if not asked and not self.slicer.inventory.touches[id(inner)] and not self.slicer.everything:
             return
-        wanted = set(asked)
-        while True:
-            body = self.slicer.program(inner, consts, tuple(sorted(wanted)))
-            more = {i - first for i, _ in body.inputs if first <= i < first + count} - wanted
-            if not more:
-                break
-            wanted |= more
+        body, wanted = self.slicer.body(inner, consts, {*asked}, first, first + count)
         step = self.emit(
             SCAN,
             eqn,
@@ -669,13 +713,8 @@ class _Build:
             return
         outer, self.slicer.lanes = self.slicer.lanes, self.slicer.lanes or bool(test.outvars[0].aval.shape)
         condition = self.slicer.program(test, test_consts, (0,))
-        wanted = set(asked) | {i - nt for i, _ in condition.inputs if i >= nt}
-        while True:
-            body = self.slicer.program(inner, consts, tuple(sorted(wanted)))
-            more = {i - nb for i, _ in body.inputs if i >= nb} - wanted
-            if not more:
-                break
-            wanted |= more
+        tested = {i - nt for i, _ in condition.inputs if i >= nt}
+        body, wanted = self.slicer.body(inner, consts, tested.union(asked), nb, len(inner.invars))
         self.slicer.lanes = outer
         ins = [self.slot(frame, eqn.invars[nt + i]) for i, _ in body.inputs]
         ins += [self.slot(frame, eqn.invars[i if i < nt else i + nb]) for i, _ in condition.inputs]
@@ -683,3 +722,16 @@ class _Build:
         step.bodies = (body, condition)
         step.extra = LoopShape(carries=tuple(sorted(wanted)), consts=nb, cond_consts=nt)
         step.extra.inits = tuple(self.slot(frame, eqn.invars[nt + nb + i]) for i in step.extra.carries)
+
+
+#: What is done with an equation that is no simple step, by its number in `SPECIAL`.
+_SPECIAL: dict[int, Callable[[_Build, Any, Frame], None]] = {
+    1: _Build.access,
+    2: _Build.call,
+    3: _Build.cond,
+    4: _Build.scan,
+    5: _Build.loop,
+    7: _Build.high,
+    8: _Build.run_state,
+    9: _Build.assumption,
+}

@@ -102,6 +102,7 @@ def read(build: _Build, eqn: Any, frame: Frame) -> bool:
 def flush(build: _Build, eqn: Any, frame: Frame, out: Any) -> None:
     """Follow the windows asked for of an equation's result through it."""
     wants = frame.wanted.pop(out)
+    frame.pending -= 1
     move = _MOVES.get(eqn.primitive)
     if move is None and len(wants) <= MANY and out not in frame.slots:
         rule = RULES.get(eqn.primitive)
@@ -132,13 +133,24 @@ def ask(build: _Build, eqn: Any, frame: Frame, atom: Any, want: Want) -> None:
     if type(atom) is Literal or atom in frame.consts:
         cut(build, eqn, frame, atom, want)
         return
-    wants = frame.wanted.setdefault(atom, {})
+    wants = frame.wanted.get(atom)
+    if wants is None:
+        wants = _wanted(frame, atom)
     key = (want.starts, want.sizes, want.shape, want.given)
     known = wants.get(key)
     if known is None:
         wants[key] = want
     else:
         build.emit(SIMPLE, _copy(eqn, atom, want.shape), (known.slot,), (want.slot,)).rule = SAME
+
+
+def _wanted(frame: Frame, atom: Any) -> dict[Any, Want]:
+    """Where windows of a variable are put, of which none was asked for so far."""
+    if atom not in frame.inputs:
+        frame.pending += 1
+    wants: dict[Any, Want] = {}
+    frame.wanted[atom] = wants
+    return wants
 
 
 def cut(build: _Build, eqn: Any, frame: Frame, atom: Any, want: Want) -> None:
@@ -304,7 +316,7 @@ def _beside(build: _Build, eqn: Any, frame: Frame, wants: dict[Any, Want]) -> di
         else:
             left[key] = want
     if moved:
-        frame.wanted[atom] = moved
+        _wanted(frame, atom).update(moved)
     return left
 
 

@@ -313,7 +313,7 @@ def _inside_when(context: Context, step: Step, conditions: Sequence[tuple[int, i
 
 
 def _scalar_columns(site: Site) -> Site:
-    return dataclasses.replace(site, columns=tuple(dataclasses.replace(c, column=None) for c in site.columns))
+    return dataclasses.replace(site, columns=tuple(c._replace(column=None) for c in site.columns))
 
 
 def _column(context: Context, refiner: Refiner, slot: int, column: int | None, level: Any) -> Fact | None:
