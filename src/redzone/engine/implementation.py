@@ -47,20 +47,9 @@ def _expand(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
 
 
 _seen: dict[Any, tuple[Any, Any]] = {}
-_keys: dict[int, tuple[Any, Any]] = {}
 
 
 def _key(eqn: Any) -> Any:
-    """What implementations of equal equations are kept by; None where that cannot be said."""
-    known = _keys.get(id(eqn))
-    if known is None or known[0] is not eqn:
-        if len(_keys) > 1024:
-            _keys.clear()
-        known = _keys[id(eqn)] = (eqn, _spelled(eqn))
-    return known[1]
-
-
-def _spelled(eqn: Any) -> Any:
     try:
         shown = str(sorted(eqn.params.items(), key=lambda p: p[0]))
     except Exception:
@@ -78,8 +67,6 @@ def known_implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
 
 
 _looked_into: set[Any] = set()
-
-
 _latest: dict[int, tuple[Any, Any]] = {}
 
 
