@@ -36,19 +36,21 @@ class Uses:
 
     def __init__(self) -> None:
         self.known: dict[int, dict[Any, list[tuple[Any, int]]]] = {}
+        self.results: dict[int, set[Any]] = {}
         self.makers: dict[int, dict[Any, Any]] = {}
 
     def of(self, jaxpr: Any, var: Any) -> list[tuple[Any, int]]:
-        if id(jaxpr) not in self.known:
-            table: dict[Any, list[tuple[Any, int]]] = {}
+        table = self.known.get(id(jaxpr))
+        if table is None:
+            table = self.known[id(jaxpr)] = {}
             for eqn in jaxpr.eqns:
                 for position, atom in enumerate(eqn.invars):
                     if type(atom) is not Literal:
                         table.setdefault(atom, []).append((eqn, position))
-            self.known[id(jaxpr)] = table
-        if var in [v for v in jaxpr.outvars if type(v) is not Literal]:
+            self.results[id(jaxpr)] = {v for v in jaxpr.outvars if type(v) is not Literal}
+        if var in self.results[id(jaxpr)]:
             raise NotMasked
-        return self.known[id(jaxpr)].get(var, [])
+        return table.get(var, [])
 
     def maker(self, jaxpr: Any, var: Any) -> Any:
         if id(jaxpr) not in self.makers:
