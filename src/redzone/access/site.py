@@ -88,6 +88,9 @@ def stays_inside(site: Site, facts: list[Fact]) -> bool:
                 first, last = least(lo), most(hi)
             if first < 0 or not at_most(last, col.limit):
                 return False
+        elif type(lo) is int and type(hi) is int and type(col.limit) is int:
+            if lo < 0 or hi > col.limit:
+                return False
         elif not (at_most(0, lo) and at_most(hi, col.limit)):
             return False
     return True

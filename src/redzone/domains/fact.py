@@ -221,6 +221,14 @@ def join(a: Fact, b: Fact) -> Fact:
     """The least fact that both imply."""
     if a is b:
         return a
+    low, high = b.lo, b.hi
+    if type(a.lo) is int and type(a.hi) is int and type(low) is int and type(high) is int:
+        step = 1 if a.step == 1 or b.step == 1 else math.gcd(a.step, b.step, a.lo - low)
+        if low > a.lo:
+            low = a.lo
+        if high < a.hi:
+            high = a.hi
+        return Fact(low, high, step, a.nan or b.nan)
     if type(a.lo) is _ndarray or type(b.lo) is _ndarray:
         if not _alike(a, b):
             a, b = summarised(a), summarised(b)
@@ -326,6 +334,8 @@ def leq(a: Fact, b: Fact) -> bool:
     """Whether everything a allows, b allows too."""
     if a is b:
         return True
+    if b.step == 1 and type(a.lo) is int and type(a.hi) is int and type(b.lo) is int and type(b.hi) is int:
+        return b.lo <= a.lo and a.hi <= b.hi and (b.nan or not a.nan)
     if a.nan and not b.nan:
         return False
     if type(a.lo) is _ndarray or type(b.lo) is _ndarray:

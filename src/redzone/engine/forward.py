@@ -30,8 +30,14 @@ _SELECT = RULES[primitives()["select_n_p"]]
 _ADD, _SUB, _MUL = (RULES[primitives()[n]] for n in ("add_p", "sub_p", "mul_p"))
 _BLENDED = frozenset((_ADD, _SUB, _MUL))
 _CONVERT = primitives()["convert_element_type_p"]
-_DIV, _SUB = RULES[primitives()["div_p"]], RULES[primitives()["sub_p"]]
-_SUMS = frozenset(RULES[primitives()[n]] for n in ("cumsum_p", "reduce_sum_p"))
+_DIV = RULES[primitives()["div_p"]]
+#: The rules whose steps are looked at closer, or computed in another way.
+_MORE: dict[Any, Any] = {
+    _SELECT: _SELECT,
+    **{RULES[primitives()[n]]: summed for n in ("cumsum_p", "reduce_sum_p")},
+    _DIV: _DIV,
+    **dict.fromkeys(_BLENDED, _BLENDED),
+}
 _HERE = ("here",)
 #: A sum beyond this has the bounds of its integer type.
 _NEAR = 2**30
@@ -147,26 +153,35 @@ class Runner:
     def step(self, program: Program, env: list[Any], step: Step, context: Context | None) -> None:
         kind = step.kind
         if kind == SIMPLE:
-            rule, outs, special = step.rule, step.outs, program.special
+            rule, ins, outs, special = step.rule, step.ins, step.outs, program.special
+            more = _MORE.get(rule)
             try:
                 if special is not None and step in special:
                     env[outs[0]] = special[step](env)
                     return
-                if rule is _SELECT:
-                    env[outs[0]] = self.select(program, env, step)
-                    return
-                if rule in _SUMS:
-                    env[outs[0]] = summed(program, env, step)
-                    return
-                result = rule.apply(step.eqn, *[env[i] for i in step.ins])  # type: ignore[union-attr]
+                if more is not None:
+                    if more is _SELECT:
+                        env[outs[0]] = self.select(program, env, step)
+                        return
+                    if more is summed:
+                        env[outs[0]] = summed(program, env, step)
+                        return
+                count = len(ins)
+                if count == 2:
+                    result = rule.apply(step.eqn, env[ins[0]], env[ins[1]])  # type: ignore[union-attr]
+                elif count == 1:
+                    result = rule.apply(step.eqn, env[ins[0]])  # type: ignore[union-attr]
+                else:
+                    result = rule.apply(step.eqn, *[env[i] for i in ins])  # type: ignore[union-attr]
             except Exception as error:
                 result = self.gave_up(step, error)
             if len(outs) == 1:
                 env[outs[0]] = result if type(result) is Fact else result[0]
-                if rule is _DIV:
-                    self.share(program, env, step)
-                if step.extra is not False and rule in _BLENDED:
-                    self.blend(program, env, step)
+                if more is not None:
+                    if more is _DIV:
+                        self.share(program, env, step)
+                    elif step.extra is not False:
+                        self.blend(program, env, step)
             else:
                 for out, fact in zip(outs, result, strict=True):
                     if out >= 0:
@@ -235,12 +250,12 @@ class Runner:
             joined: Fact = _SELECT.apply(eqn, which, *[env[i] for i in step.ins[1:]])
             return joined
         if step.extra is None:
-            step.extra = wrapped_by(program, step) or related_cases(program, step)
+            step.extra = wrapped_by(program, step) or ()
         if type(step.extra) is int:
             counted = from_the_end(env[step.ins[1]], step.extra)
             if counted is not None:
                 return counted
-            step.extra = related_cases(program, step)
+            step.extra = ()
         kept = type(which.lo) is np.ndarray
         cases: tuple[Fact | None, Fact | None] = (env[step.ins[1]], env[step.ins[2]])
         if (
@@ -269,6 +284,8 @@ class Runner:
         level = _HERE if step.eqn.invars[0].aval.shape else ALL
         cases: list[Fact | None] = [env[step.ins[1]], env[step.ins[2]]]
         related = step.extra
+        if not related:
+            related = step.extra = related_cases(program, step)
         for k in (0, 1) if related[1] and (not related[0] or _is_wider(cases[0], cases[1])) else (1, 0):
             if related[k]:
                 cases[k] = self.refined(program, env, step, k, level)

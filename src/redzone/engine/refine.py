@@ -10,7 +10,6 @@ scalars and of conditions known to hold everywhere; there any equation may be re
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -113,6 +112,7 @@ _KIND = _table(
     shift_right_logical="shift",
 )
 _KIND.update({primitives()[n + "_p"]: n for n in ("and", "or", "not")})
+_BACKWARD = {kind: f"_{kind}" for kind in _KIND.values()}
 _FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 
@@ -176,6 +176,7 @@ class Refiner:
         "cuts",
         "defs",
         "env",
+        "fixed",
         "known",
         "learnt",
         "learnt_since",
@@ -207,6 +208,8 @@ class Refiner:
         self.learnt_since = 0
         self.rows = False
         """Whether anything is known of whole rows."""
+        self.fixed = False
+        """Whether anything was learnt of a constant: it is made from nothing, so that no mask tells."""
 
     # Reading
 
@@ -359,7 +362,7 @@ class Refiner:
             else:
                 self.narrow(step.ins[0], summarised(fact), self.behind(step, level))
         else:
-            _BACKWARD[kind](self, step, fact, level)
+            getattr(self, _BACKWARD[kind])(step, fact, level)
 
     def is_by_constant(self, step: Step) -> bool:
         """Whether one of the values that a step compares is a known number."""
@@ -657,11 +660,15 @@ class Refiner:
 
     def value(self, slot: int, level: Any) -> Fact:
         """What a slot holds given everything assumed, recomputed where its operands changed."""
+        masks = self.masks = self.program.behind()
         if len(self.known) != self.counted:
             self.counted = len(self.known)
             for known, _ in self.known:
                 self.learnt |= 1 << known % SIGNATURE
-        self.masks = self.program.behind()
+                self.fixed = self.fixed or not masks[known]
+        if not masks[slot] & self.learnt and not self.fixed:
+            unchanged: Fact = self.env[slot]
+            return unchanged
         self.tentative.clear()
         before = self.budget
         try:
@@ -682,7 +689,7 @@ class Refiner:
         known = self.found(slot, level) if self.rows else self.known.get(key)
         env = self.env
         fact: Fact = known if known is not None else env[slot]
-        masks, learnt = self.masks, self.learnt
+        masks, learnt, fixed = self.masks, self.learnt, self.fixed
         if not masks[slot] & learnt:
             return fact
         step = self.defs.get(slot)
@@ -697,7 +704,7 @@ class Refiner:
         facts, changed = [], False
         for position, source in enumerate(step.ins):
             before = env[source]
-            if not masks[source] & learnt:
+            if not masks[source] & learnt and not fixed:
                 # Nothing was learnt of it, nor of anything it is made from.
                 facts.append(before)
                 continue
@@ -729,11 +736,6 @@ class Refiner:
         else:
             self.tentative[key] = fact
         return fact
-
-
-_BACKWARD: dict[str, Callable[[Refiner, Step, Fact, Any], None]] = {
-    kind: getattr(Refiner, f"_{kind}") for kind in set(_KIND.values()) if hasattr(Refiner, f"_{kind}")
-}
 
 
 def assuming(program: Program, env: list[Any], slot: int, truth: int, level: Any) -> Refiner | None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from redzone.access.site import column_of, stays_inside
 from redzone.access.xla import ACCESSES
-from redzone.domains import Fact, constant, join, leq, scalar, settle, summarised, top
-from redzone.domains.fact import is_small
+from redzone.domains import Fact, constant, join, leq, scalar, summarised, top
+from redzone.domains.fact import apart, is_small, least, most
 from redzone.rules import floats, integers
 from redzone.rules.integers import of, wrapped
 from redzone.rules.shapes import summarised_along
@@ -47,7 +47,7 @@ def _dynamic_slice(eqn: Any, a: Fact, *starts: Fact) -> Fact:
             a = Fact(a.lo[tuple(window)], a.hi[tuple(window)], 1, a.nan)
         else:
             a = _range_along(a, axis, first, last + size - 1)
-    return settle(a.lo, a.hi, a.nan)
+    return apart(a.lo, a.hi, a.nan)
 
 
 @rule("dynamic_update_slice_p")
@@ -82,7 +82,8 @@ def written(shape: Any, a: Fact, update: Fact, places: list[tuple[int, int]], wi
 
     Elements the window cannot touch stay; where the place is known the others are the update's, else either.
     """
-    lo, hi = (np.array(np.broadcast_to(x, shape), np.int64) for x in (a.lo, a.hi))
+    lo, hi = np.empty(shape, np.int64), np.empty(shape, np.int64)
+    lo[...], hi[...] = a.lo, a.hi
     at = tuple(slice(first, last + size) for (first, last), size in zip(places, window, strict=True))
     if all(first == last for first, last in places):
         lo[at], hi[at] = update.lo, update.hi
@@ -91,7 +92,7 @@ def written(shape: Any, a: Fact, update: Fact, places: list[tuple[int, int]], wi
         partial = [d for d, (n, size) in enumerate(zip(shape, window, strict=True)) if n != size]
         new = summarised_along(update, partial)
         lo[at], hi[at] = np.minimum(lo[at], new.lo), np.maximum(hi[at], new.hi)
-    return settle(lo, hi)
+    return apart(lo, hi)
 
 
 def fill_of(eqn: Any) -> Fact:
@@ -135,8 +136,7 @@ def _gathered(eqn: Any, site: Any, a: Fact, indices: Fact) -> Fact:
         if a.lo.shape[col.dim] == 1:
             continue
         lo, hi = column_of(indices, col.column)
-        first = int(lo.min()) if type(lo) is np.ndarray else lo
-        last = int(hi.max()) if type(hi) is np.ndarray else hi
+        first, last = (least(lo), most(hi)) if type(lo) is np.ndarray else (lo, hi)
         if type(first) is not int or type(last) is not int:
             return summarised(a)
         size, last_start = site.window[col.dim], a.lo.shape[col.dim] - site.window[col.dim]
@@ -156,11 +156,11 @@ def _gathered(eqn: Any, site: Any, a: Fact, indices: Fact) -> Fact:
     for d, n in enumerate(a.lo.shape):
         if d not in gone:
             shape[next(rest)] = n
-    return settle(a.lo.reshape(shape), a.hi.reshape(shape), a.nan)
+    return apart(a.lo.reshape(shape), a.hi.reshape(shape), a.nan)
 
 
 def _settled_along(a: Fact, axes: Any) -> Fact:
-    return summarised_along(a, axes) if axes else settle(a.lo, a.hi, a.nan)
+    return summarised_along(a, axes) if axes else apart(a.lo, a.hi, a.nan)
 
 
 def _single_column(a: Fact, site: Any, numbers: Any, indices: Fact) -> Fact | None:
@@ -172,7 +172,7 @@ def _single_column(a: Fact, site: Any, numbers: Any, indices: Fact) -> Fact | No
     at = np.clip(column_of(indices, 0)[0], 0, a.lo.shape[0] - 1)
     if tuple(numbers.offset_dims):
         return None
-    return settle(a.lo[at], a.hi[at], a.nan)
+    return apart(a.lo[at], a.hi[at], a.nan)
 
 
 @rule("scatter_p")
@@ -226,7 +226,7 @@ def _row_written(eqn: Any, updates: Fact) -> Fact:
     new = [1] * len(shape)
     for n, d in zip(at, kept.values(), strict=True):
         new[d] = n
-    return settle(updates.lo.reshape(new), updates.hi.reshape(new), updates.nan)
+    return apart(updates.lo.reshape(new), updates.hi.reshape(new), updates.nan)
 
 
 @rule("scatter_min_p", "scatter_max_p", needs=(0, 2))
@@ -243,7 +243,7 @@ def _places(site: Any, indices: Fact) -> list[tuple[int, int]] | None:
     places = [(0, n - size) for n, size in zip(shape, site.window, strict=True)]
     for column in site.columns:
         lo, hi = column_of(indices, column.column)
-        first, last = np.min(lo).item(), np.max(hi).item()
+        first, last = (least(lo), most(hi)) if type(lo) is np.ndarray else (lo, hi)
         if type(first) is not int or type(last) is not int:
             return None
         places[column.dim] = (min(max(first, 0), column.limit), min(max(last, 0), column.limit))
