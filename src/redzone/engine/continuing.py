@@ -67,6 +67,6 @@ class Condition:
         refiner = Refiner(self.test, env)
         try:
             refiner.assume(self.test.outs[0], truth, ALL)
-            return {p - self.consts: refiner.value(slot, ALL) for p, slot in self.test.inputs if p >= self.consts}
+            return {p - self.consts: refiner.current(slot, ALL) for p, slot in self.test.inputs if p >= self.consts}
         except Infeasible:
             return None

@@ -105,9 +105,23 @@ class Runner:
                 promised.tested = Context(via.bodies[1], tested, parent, via, -1)
             return self.run_assuming(program, inputs, promised, record)
         last = program.last
-        env = program.template.copy() if last is None else last.copy()
-        for (_, slot), fact in zip(program.inputs, inputs, strict=True):
-            env[slot] = fact
+        changed: list[int] = []
+        which = 0
+        if last is None:
+            env = program.template.copy()
+            for (_, slot), fact in zip(program.inputs, inputs, strict=True):
+                env[slot] = fact
+        else:
+            which = 1 << len(inputs) if program.ordered else 0
+            for k, ((_, slot), fact) in enumerate(zip(program.inputs, inputs, strict=True)):
+                if not _is_same(fact, last[slot]):
+                    changed.append(slot)
+                    which |= 1 << k
+            if not (which or record):
+                return last
+            env = last.copy()
+            for (_, slot), fact in zip(program.inputs, inputs, strict=True):
+                env[slot] = fact
         context = None
         if record:
             context = Context(program, env, parent, via, branch, lanes)
@@ -116,7 +130,7 @@ class Runner:
         if last is None:
             self.steps(program, env, context)
         else:
-            self.changed_steps(program, env, last, context)
+            self.changed_steps(program, env, last, context, set(changed), which)
         program.last = env
         if context is not None:
             self.recorded(context)
@@ -198,14 +212,16 @@ class Runner:
         else:
             run_while(self, env, step, context)
 
-    def changed_steps(self, program: Program, env: list[Any], last: list[Any], context: Context | None) -> None:
-        """Run the steps whose results can differ from those of an earlier run of the same program."""
-        changed = set()
-        inputs = 1 << len(program.inputs) if program.ordered else 0
-        for k, (_, slot) in enumerate(program.inputs):
-            if not _is_same(env[slot], last[slot]):
-                changed.add(slot)
-                inputs |= 1 << k
+    def changed_steps(
+        self,
+        program: Program,
+        env: list[Any],
+        last: list[Any],
+        context: Context | None,
+        changed: set[int],
+        inputs: int,
+    ) -> None:
+        """Run the steps whose results can differ from those of an earlier run, where these inputs have changed."""
         again = program.rerun(inputs, context is not None)
         for slot in again.made:
             # Nothing is known of it until its step has run: a refinement may look ahead.
@@ -454,7 +470,10 @@ def _factors(program: Program, env: list[Any], step: Step) -> list[tuple[int, bo
         return []
     if step.rule is _ADD and (found := _indicators(program, step)):
         return found
-    if not any(_is_open(env[slot]) for slot in step.ins):
+    for slot in step.ins:
+        if _is_open(env[slot]):
+            break
+    else:
         return None
     return _conditions(program, step) if step.rule is _MUL else _flags(program, step)
 

@@ -7,7 +7,6 @@ whether or not the rules are monotone: what a state can be is a first value or w
 
 from __future__ import annotations
 
-import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -248,7 +247,7 @@ def _scan(
             carries,
             [i for i in carries.moving if i not in exact],
             lambda: runner.run(body, feed(carries.now), False),
-            functools.cache(lambda: _near(inputs + inits, thresholds_of(body))),
+            lambda: _near(inputs + inits, thresholds_of(body)),
             trips,
         )
         known = body.memo[key] = (carries.now, exact, env_)
@@ -324,6 +323,7 @@ def _rest(carries: _Carries, moving: list[int], run: Any, thresholds: Any, trips
     if not moving:
         return env
     widened = False
+    near: tuple[int, ...] = ()
     growth: dict[int, Any] = {}
     for count in range(ROUNDS + 1):
         fresh = {i: join(carries.first[i], carries.out(env, i)) for i in moving}
@@ -341,7 +341,10 @@ def _rest(carries: _Carries, moving: list[int], run: Any, thresholds: Any, trips
             else:
                 widened = True
                 # A bound that keeps on growing may still rest at the end of an array, hardly at another number.
-                steps = thresholds() if count < PATIENCE + HOPS else limits_of(carries.body)
+                if count < PATIENCE + HOPS:
+                    steps = near = near or thresholds()
+                else:
+                    steps = limits_of(carries.body)
                 carries.now[i] = widen(carries.now[i], fresh[i], carries.info[i], steps)
         env = run()
     else:
@@ -491,10 +494,13 @@ def _while(
                 return runner.run(body, feed(held if held is not None else carries.now), False)
 
             _count_up(carries, lambda: when(carries.now, 1, lane))
-            thresholds = functools.cache(
-                lambda: _near(inputs + asked + inits, thresholds_of(body) + thresholds_of(test))
+            last = _rest(
+                carries,
+                carries.moving,
+                run,
+                lambda: _near(inputs + asked + inits, thresholds_of(body) + thresholds_of(test)),
+                None,
             )
-            last = _rest(carries, carries.moving, run, thresholds, None)
             trips = _trips(carries, when(carries.now, 1))
             if trips is not None:
                 # Where the body starts it has run less often than it does in all.

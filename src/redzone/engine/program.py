@@ -45,7 +45,8 @@ class Step:
         self.volatile = False
         """Whether its result hangs on more than its operands."""
         self.reached = -1
-        """The inputs of its program that it hangs on, as `Program.rerun` numbers them; -1 where nobody asked yet."""
+        """The inputs of its program that it hangs on, as `Program.rerun` numbers them, and one bit more where it hangs
+        on an `ordered` step; -1 where nobody asked yet."""
 
     def reads(self) -> tuple[int, ...]:
         """The slots it looks at: its operands, a loop's first values, what is added to an index before it is judged."""
@@ -199,35 +200,35 @@ class Program:
         """
         known = self._reruns.get((inputs, recorded))
         if known is None:
-            steps: list[tuple[Step, tuple[int, ...], bool]] = []
-            made: list[int] = []
-            for step in self.steps:
-                reached, kind = step.reached, step.kind
-                if reached < 0:
-                    reached = step.reached = self._inputs_of(step)
-                if kind == SIMPLE:
-                    if reached & inputs:
-                        made += step.outs
-                        steps.append((step, step.ins, step.rule in LOOKING or step in self.ordered))
-                elif reached & inputs:
-                    made += step.outs
-                    if recorded or kind != OBSERVE:
-                        steps.append((step, step.reads(), recorded or kind == COND))
-                elif recorded:
-                    steps.append((step, (), True))
-            known = self._reruns[inputs, recorded] = Rerun(steps, [slot for slot in made if slot >= 0])
+            known = self._reruns[inputs, recorded] = self._rerun(inputs, recorded)
         return known
 
-    def _inputs_of(self, step: Step) -> int:
-        """The inputs that a step hangs on, bit k for the k-th of `inputs`, and one bit more for `ordered` steps."""
-        places, defs = self._places, self.defs
+    def _rerun(self, inputs: int, recorded: bool) -> Rerun:
+        if not inputs:
+            return Rerun([(step, (), True) for step in self.steps if step.kind != SIMPLE] if recorded else [], [])
+        steps: list[tuple[Step, tuple[int, ...], bool]] = []
+        made: list[int] = []
+        ordered, defs, places = self.ordered, self.defs, self._places
         if places is None:
             places = self._places = {slot: 1 << k for k, (_, slot) in enumerate(self.inputs)}
-        mask = 1 << len(places) if step in self.ordered else 0
-        for slot in step.reads():
-            made = defs.get(slot)
-            mask |= places.get(slot, 0) if made is None else made.reached
-        return mask
+        for step in self.steps:
+            kind, reached = step.kind, step.reached
+            reads = step.ins if kind == SIMPLE else step.reads()
+            if reached < 0:
+                reached = 1 << len(places) if step in ordered else 0
+                for slot in reads:
+                    source = defs.get(slot)
+                    reached |= places.get(slot, 0) if source is None else source.reached
+                step.reached = reached
+            if reached & inputs:
+                made += step.outs
+                if kind == SIMPLE:
+                    steps.append((step, reads, step.rule in LOOKING or step in ordered))
+                elif recorded or kind != OBSERVE:
+                    steps.append((step, reads, recorded or kind == COND))
+            elif recorded and kind != SIMPLE:
+                steps.append((step, (), True))
+        return Rerun(steps, [slot for slot in made if slot >= 0])
 
     def compared(self) -> dict[tuple[int, ...], list[tuple[str, int]]]:
         """By two integers that are compared more than once: the relation and the result of each comparison."""

@@ -274,10 +274,12 @@ class Refiner:
             self.compare_floats(step, relation, level)
             return
         # An operand that is spread beside the other is met by all of it, and meets each element where it lies.
-        spread = [v.aval.shape != step.eqn.outvars[0].aval.shape for v in step.eqn.invars]
-        for mine, other, asked in ((0, 1, relation), (1, 0, _FLIPPED[relation])):
-            a, b = self.operand(step, mine, level), self.operand(step, other, level)
-            if spread[mine]:
+        invars, shape = step.eqn.invars, step.eqn.outvars[0].aval.shape
+        for mine, asked in ((0, relation), (1, _FLIPPED[relation])):
+            a, b = self.operand(step, mine, level), self.operand(step, 1 - mine, level)
+            if _is_met(asked, a, b):
+                continue
+            if invars[mine].aval.shape != shape:
                 a, b = summarised(a), summarised(b)
             self.narrow_operand(step, mine, _satisfying(asked, a, b), level)
 
@@ -772,6 +774,19 @@ def _nonempty(aval: Any) -> bool:
         if not is_inconclusive(error):
             raise
         return False
+
+
+def _is_met(relation: str, a: Fact, b: Fact) -> bool:
+    """Whether every integer that a can be is in that relation to some that b can be: it says nothing new of a."""
+    if type(a.lo) is not int or type(a.hi) is not int or type(b.lo) is not int or type(b.hi) is not int:
+        return False
+    if relation == "lt":
+        return a.hi < b.hi
+    if relation == "le":
+        return a.hi <= b.hi
+    if relation == "gt":
+        return a.lo > b.lo
+    return relation == "ge" and a.lo >= b.lo
 
 
 def _satisfying(relation: str, a: Fact, b: Fact) -> Fact | None:

@@ -20,6 +20,8 @@ SPREAD = 64
 VALUES = 32
 STEPS = 80
 
+NONE, SEVERAL = -1, -2
+
 _SELECT, _MUL = primitives()["select_n_p"], primitives()["mul_p"]
 
 #: The steps from the one number to the result, in order, and the number's slot.
@@ -28,13 +30,9 @@ Plan = tuple[list[Step], int]
 
 def tabulated(program: Program, env: list[Any], step: Step, known: Fact) -> Fact:
     """What a scalar step yields, found for each value of the one number it is made from; `known` if there is none."""
-    key = ("table", step.outs[0])
-    if key not in program.memo:
-        program.memo[key] = _plan(program, step)
-    plan: Plan | None = program.memo[key]
-    if plan is None:
+    source = _source(program, step.outs[0])
+    if source < 0 or source == step.outs[0]:
         return known
-    steps, source = plan
     given: Fact = env[source]
     lo, hi = given.lo, given.hi
     if type(lo) is not int or type(hi) is not int or given.step == 0:
@@ -42,6 +40,13 @@ def tabulated(program: Program, env: list[Any], step: Step, known: Fact) -> Fact
     count = (hi - lo) // given.step + 1
     if count > VALUES or known.hi - known.lo <= SPREAD * count:
         return known
+    key = ("table", step.outs[0])
+    if key not in program.memo:
+        program.memo[key] = _plan(program, step)
+    plan: Plan | None = program.memo[key]
+    if plan is None:
+        return known
+    steps, source = plan
     result: Fact | None = None
     for value in range(lo, hi + 1, given.step):
         made = _made(program, steps, source, value, step.outs[0])
@@ -64,6 +69,35 @@ def _made(program: Program, steps: list[Step], source: int, value: int, out: int
                 raise
             return None
     return facts[out]
+
+
+def _source(program: Program, slot: int) -> int:
+    """The slot of the one number that a number is made from by plain steps; `NONE`, or `SEVERAL`."""
+    known: dict[int, int] = program.memo.setdefault("sources", {})
+    defs, template = program.defs, program.template
+    waiting = [slot]
+    while waiting:
+        at = waiting[-1]
+        made = defs.get(at)
+        if at in known:
+            waiting.pop()
+        elif template[at] is not None:
+            known[at] = NONE
+        elif made is None or not _is_plain(made):
+            known[at] = at
+        else:
+            source, missing = NONE, -1
+            for operand in made.ins:
+                found = known.get(operand)
+                if found is None:
+                    missing = operand
+                elif found != NONE and found != source:
+                    source = found if source == NONE else SEVERAL
+            if missing < 0 or source == SEVERAL:
+                known[at] = source
+            else:
+                waiting.append(missing)
+    return known[slot]
 
 
 def _plan(program: Program, step: Step) -> Plan | None:
