@@ -31,10 +31,11 @@ _KNOWN: dict[Any, DtypeInfo] = {}
 
 def dtype_info(dtype: Any) -> DtypeInfo:
     """The range of a dtype; extended dtypes (PRNG keys), complex and tokens are opaque."""
-    info = _KNOWN.get(dtype)
-    if info is None:
+    try:
+        return _KNOWN[dtype]
+    except KeyError:
         info = _KNOWN[dtype] = _measure(dtype)
-    return info
+        return info
 
 
 def _measure(dtype: Any) -> DtypeInfo:

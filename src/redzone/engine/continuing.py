@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Condition:
     """The condition of one while, in one run of the program around it."""
 
-    __slots__ = ("asked", "batched", "consts", "context", "env", "facts", "runner", "said", "step", "test")
+    __slots__ = ("asked", "batched", "context", "env", "facts", "looked", "runner", "said", "step", "test")
 
     def __init__(self, runner: Runner, step: Step, asked: list[Fact], context: Context | None) -> None:
         self.runner = runner
@@ -28,7 +28,9 @@ class Condition:
         self.asked = asked
         """The facts of its inputs, of which those that are carries are the first values."""
         self.context = context
-        self.consts = step.extra.cond_consts
+        consts = step.extra.cond_consts
+        self.looked = [(k, p - consts) for k, (p, _) in enumerate(self.test.inputs) if p >= consts]
+        """The carries among its inputs: the place of each, and which it is."""
         self.batched = bool(self.test.jaxpr.outvars[0].aval.shape)
         """Whether there is one for each lane: the loop goes on while any holds."""
         self.facts: list[Fact] | None = None
@@ -40,12 +42,11 @@ class Condition:
 
     def tested(self, now: dict[int, Fact], record: bool = False) -> list[Any]:
         """The environment of its run with these carries."""
-        consts = self.consts
-        facts = [
-            now.get(p - consts, fact) if p >= consts else fact
-            for (p, _), fact in zip(self.test.inputs, self.asked, strict=True)
-        ]
-        same = self.facts is not None and all(a is b for a, b in zip(facts, self.facts, strict=True))
+        facts = self.asked.copy()
+        for place, carry in self.looked:
+            facts[place] = now.get(carry, facts[place])
+        # Facts are compared by identity.
+        same = facts == self.facts
         if not same:
             self.facts = facts
             self.said.clear()
@@ -67,6 +68,6 @@ class Condition:
         refiner = Refiner(self.test, env)
         try:
             refiner.assume(self.test.outs[0], truth, ALL)
-            return {p - self.consts: refiner.current(slot, ALL) for p, slot in self.test.inputs if p >= self.consts}
+            return {carry: refiner.current(self.test.inputs[place][1], ALL) for place, carry in self.looked}
         except Infeasible:
             return None

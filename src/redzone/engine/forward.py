@@ -235,7 +235,12 @@ class Runner:
             self.visits += 1
             self.step(program, env, step, context)
             for out in step.outs:
-                if out >= 0 and not _is_same(env[out], last[out]):
+                if out < 0:
+                    continue
+                if _is_same(env[out], last[out]):
+                    # The same object again: whoever looks at it next sees at once that nothing has changed.
+                    env[out] = last[out]
+                else:
                     changed.add(out)
 
     def gave_up(self, step: Step, error: Exception) -> Any:

@@ -211,6 +211,8 @@ def run_scan(runner: Runner, env: list[Any], step: Step, context: Context | None
 def _special(body: Program, shape: LoopShape, inits: list[Fact]) -> dict[Step, Any] | None:
     """Better ways to compute steps of the body, from an order of the carries that holds at first and is kept."""
     found = body.memo.get("midpoints")
+    if found is not None and not found:
+        return None
     slots = {p - shape.consts: s for p, s in body.inputs}
     if found is None:
         found = body.memo["midpoints"] = midpoints(body, {i: slots.get(i, -1) for i in shape.carries})
@@ -325,9 +327,20 @@ def _rest(carries: _Carries, moving: list[int], run: Any, thresholds: Any, trips
     widened = False
     near: tuple[int, ...] = ()
     growth: dict[int, Any] = {}
+    settled: dict[int, Fact] = {}
+    """What the body made of carries that it kept within what they were."""
     for count in range(ROUNDS + 1):
-        fresh = {i: join(carries.first[i], carries.out(env, i)) for i in moving}
-        open_ = [i for i in moving if not leq(fresh[i], carries.now[i])]
+        fresh: dict[int, Fact] = {}
+        for i in moving:
+            out = carries.out(env, i)
+            if settled.get(i) is out:
+                continue
+            both = join(carries.first[i], out)
+            if leq(both, carries.now[i]):
+                settled[i] = out
+            else:
+                fresh[i] = both
+        open_ = list(fresh)
         if not open_:
             break
         for i in open_:

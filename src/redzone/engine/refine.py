@@ -223,8 +223,7 @@ class Refiner:
         return level if shape == step.eqn.outvars[0].aval.shape else None
 
     def current(self, slot: int, level: Any) -> Fact:
-        known = self.found(slot, level) if self.rows else self.known.get((slot, level))
-        return known if known is not None else self.env[slot]
+        return (self.found(slot, level) if self.rows else self.known.get((slot, level))) or self.env[slot]
 
     def found(self, slot: int, level: Any) -> Fact | None:
         """What has been learnt of a value at this level; what holds for a whole row holds for its elements."""
@@ -244,8 +243,10 @@ class Refiner:
         return both
 
     def operand(self, step: Step, position: int, level: Any) -> Fact:
-        inner = ALL if level is ALL else self.level_of(step, position, level)
         slot = step.ins[position]
+        if level is ALL and not self.rows:
+            return self.known.get((slot, ALL)) or self.env[slot]
+        inner = self.level_of(step, position, level)
         return self.env[slot] if inner is None else self.current(slot, inner)
 
     # Assuming
@@ -314,7 +315,7 @@ class Refiner:
         new = meet(old, fact)
         if new is None:
             raise Infeasible
-        if new is old or _same(new, old):
+        if new is old or (new.step == old.step and _same(new, old)):
             return
         if slot in self.program.unknown:
             # It stands for every value of its type that nobody asked about: of which is this said?
@@ -368,7 +369,9 @@ class Refiner:
 
     def is_by_constant(self, step: Step) -> bool:
         """Whether one of the values that a step compares is a known number."""
-        return any(self.env[slot] is not None and self.current(slot, ALL).step == 0 for slot in step.ins)
+        first, second = step.ins
+        a, b = self.current(first, ALL), self.current(second, ALL)
+        return (a is not None and a.step == 0) or (b is not None and b.step == 0)
 
     def narrow_part(self, step: Step, fact: Fact) -> None:
         """A slice of a short array satisfies a fact: so do those elements of the array."""
@@ -717,8 +720,11 @@ class Refiner:
                 inner = self.level_of(step, position, level) if len(step.ins) == len(step.eqn.invars) else level
             elif rule.moves and position == 0:
                 inner = self.behind(step, level)
-            after = before if inner is None else self.recompute(source, inner, depth - 1)
-            changed = changed or after is not before
+            after = before
+            if inner is not None:
+                after = self.recomputed.get((source, inner)) or self.recompute(source, inner, depth - 1)
+            if after is not before:
+                changed = True
             facts.append(after)
         if changed:
             try:

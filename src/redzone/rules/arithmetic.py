@@ -17,7 +17,7 @@ from redzone.rules.table import rule, top_of
 
 def _binary(*names: str, whole: Callable[..., Fact], real: Callable[..., Fact]) -> None:
     def apply(eqn: Any, a: Fact, b: Fact) -> Fact:
-        info = of(eqn.outvars[0])
+        info = dtype_info(eqn.outvars[0].aval.dtype)
         if info.integral:
             return whole(a, b, info)
         return real(a, b, info) if info.kind == "f" else TOP_FLOAT
@@ -44,7 +44,7 @@ _binary("shift_right_arithmetic_p", whole=lambda a, b, i: integers.shift_right(a
 
 def _unary(*names: str, whole: Callable[..., Fact], real: Callable[..., Fact]) -> None:
     def apply(eqn: Any, a: Fact) -> Fact:
-        info = of(eqn.outvars[0])
+        info = dtype_info(eqn.outvars[0].aval.dtype)
         if info.integral:
             return whole(a, info)
         return real(a, info) if info.kind == "f" else TOP_FLOAT
@@ -142,7 +142,8 @@ def _comparison(*names: str, decide: Callable[[Fact, Fact], tuple[Any, Any]], wh
         kind = dtype_info(eqn.invars[0].aval.dtype).kind
         if kind == "x" or (kind == "f" and eqn.primitive.name.endswith("_to")):
             return BOOL
-        a, b = pair(a, b)
+        if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
+            a, b = pair(a, b)
         never, always = decide(a, b)
         if type(never) is not np.ndarray:
             if a.nan or b.nan:

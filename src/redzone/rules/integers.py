@@ -18,12 +18,13 @@ def wrapped(lo: Any, hi: Any, step: int, info: DtypeInfo) -> Fact:
     A range that leaves the dtype as a whole by the same multiple of 2^bits is shifted back exactly;
     one that straddles an end could be anything.
     """
-    if type(lo) is np.ndarray or type(hi) is np.ndarray:
+    if type(lo) is int and type(hi) is int:
+        if lo >= info.min and hi <= info.max:
+            return Fact(lo, hi, step)
+    elif type(lo) is np.ndarray or type(hi) is np.ndarray:
         return _wrapped_arrays(lo, hi, info)
-    if type(lo) is not int or type(hi) is not int:
+    else:
         return Fact(lo, hi) if fits(lo, hi, info.min, info.max) else Fact(info.min, info.max)
-    if lo >= info.min and hi <= info.max:
-        return Fact(lo, hi, step)
     turn = (lo - info.min) >> info.bits
     if turn == (hi - info.min) >> info.bits:
         return Fact(lo - (turn << info.bits), hi - (turn << info.bits), step)
@@ -56,12 +57,14 @@ def pair(a: Fact, b: Fact) -> tuple[Fact, Fact]:
 
 
 def add(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
-    a, b = pair(a, b)
+    if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
+        a, b = pair(a, b)
     return wrapped(a.lo + b.lo, a.hi + b.hi, math.gcd(a.step, b.step), info)
 
 
 def sub(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
-    a, b = pair(a, b)
+    if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
+        a, b = pair(a, b)
     return wrapped(a.lo - b.hi, a.hi - b.lo, math.gcd(a.step, b.step), info)
 
 
@@ -70,7 +73,8 @@ def neg(a: Fact, info: DtypeInfo) -> Fact:
 
 
 def mul(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
-    a, b = pair(a, b)
+    if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
+        a, b = pair(a, b)
     if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
         corners = (a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi)
         lo = np.minimum(np.minimum(corners[0], corners[1]), np.minimum(corners[2], corners[3]))
