@@ -17,6 +17,7 @@ from redzone.domains.fact import TRUE
 from redzone.domains.symbolic import at_most
 from redzone.engine import windows
 from redzone.engine.assumptions import is_thrown_away
+from redzone.engine.carries import carries_read
 from redzone.engine.errors import results_of_errors
 from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
@@ -73,9 +74,12 @@ def _has_elements(aval: Any) -> bool:
 class Frame:
     """One jaxpr being sliced into a program: its variables' slots, and what its inputs are outside."""
 
-    __slots__ = ("bindings", "consts", "floats", "inputs", "jaxpr", "makers", "parent", "pending", "slots", "wanted")
+    __slots__ = ("bindings", "consts", "floats", "inputs", "jaxpr", "parent", "pending", "slicer", "slots", "wanted")
 
-    def __init__(self, jaxpr: Any, parent: Frame | None, bindings: dict[Any, Any], consts: dict[Any, Any]) -> None:
+    def __init__(
+        self, slicer: Slicer, jaxpr: Any, parent: Frame | None, bindings: dict[Any, Any], consts: dict[Any, Any]
+    ) -> None:
+        self.slicer = slicer
         self.jaxpr = jaxpr
         self.parent = parent
         self.bindings = bindings
@@ -89,15 +93,10 @@ class Frame:
         """By variable: the parts of it that were asked for."""
         self.floats: dict[Any, int] = {}
         """Slots of floats that are only compared."""
-        self.makers: dict[int, tuple[Any, dict[Any, Any]]] = {} if parent is None else parent.makers
 
     def maker(self, var: Any) -> Any:
         """The equation that makes a variable, None for an input."""
-        known = self.makers.get(id(self.jaxpr))
-        if known is None:
-            table = {v: eqn for eqn in self.jaxpr.eqns for v in eqn.outvars}
-            known = self.makers[id(self.jaxpr)] = (self.jaxpr, table)
-        return known[1].get(var)
+        return self.slicer.maker(self.jaxpr, var)
 
 
 #: By identity of a select (or the call around it): (identity of the access, the condition, (which of its uses it is,
@@ -121,8 +120,8 @@ class Slicer:
         """The accesses that are asked about, by identity of their equations; None for all."""
         self.everything = everything
         self.built: dict[Any, Program] = {}
-        self.closed: dict[Any, list[tuple[set[int], set[int]]]] = {}
-        """By loop body: results that were asked for, and those that matter then."""
+        self.makers: dict[int, tuple[Any, dict[Any, Any]]] = {}
+        """By identity of a jaxpr: the equation that makes each variable."""
         self.axes: dict[Any, Any] = {}
         self.unmodelled: Counter[str] = Counter()
         self.lanes = False
@@ -146,19 +145,24 @@ class Slicer:
     ) -> tuple[Program, set[int]]:
         """The program of a loop's body, and its results that matter: those asked for, and the carries it reads.
 
-        The carries are its inputs from `first` to before `end`. Asking for more never needs less, so that what was
-        found to matter for some of the results is known to matter for all of them.
+        The carries are its inputs from `first` to before `end`.
         """
-        known = self.closed.setdefault((id(jaxpr), self.lanes), [])
-        wanted = asked.union(*(needed for some, needed in known if some <= asked))
+        wanted = carries_read(self, jaxpr, asked, first, end)
         while True:
             program = self.program(jaxpr, consts, tuple(sorted(wanted)))
             more = {i - first for i, _ in program.inputs if first <= i < end} - wanted
             if not more:
                 break
             wanted |= more
-        known.append((asked, wanted))
         return program, wanted
+
+    def maker(self, jaxpr: Any, var: Any) -> Any:
+        """The equation of a jaxpr that makes a variable, None for an input."""
+        known = self.makers.get(id(jaxpr))
+        if known is None:
+            table = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
+            known = self.makers[id(jaxpr)] = (jaxpr, table)
+        return known[1].get(var)
 
     def constant(self, value: Any) -> Fact:
         known = self.constants.get(id(value))
@@ -195,7 +199,7 @@ class _Build:
         self.slicer = slicer
         self.program = Program(jaxpr)
         # A kernel's jaxpr can be open: its constants are given when it runs, and may be anything.
-        self.root = Frame(jaxpr, None, {}, dict(zip(jaxpr.constvars, consts, strict=False)))
+        self.root = Frame(slicer, jaxpr, None, {}, dict(zip(jaxpr.constvars, consts, strict=False)))
         self.steps: list[Step] = []
         self.template = self.program.template
         self.integers: dict[int, int] = {}
@@ -575,7 +579,9 @@ class _Build:
 
     def inner_frame(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> Frame:
         bindings = dict(zip(inner.invars, eqn.invars, strict=True))
-        return Frame(inner, frame, bindings, dict(zip(inner.constvars, consts, strict=True)) if consts else {})
+        return Frame(
+            self.slicer, inner, frame, bindings, dict(zip(inner.constvars, consts, strict=True)) if consts else {}
+        )
 
     def inline(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> None:
         within = self.inner_frame(eqn, frame, inner, consts)
@@ -588,7 +594,7 @@ class _Build:
 
     def sharded(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> None:
         """A shard_map: the same equations on each shard, so only what holds for whole arrays crosses."""
-        within = Frame(inner, None, {}, dict(zip(inner.constvars, consts, strict=True)))
+        within = Frame(self.slicer, inner, None, {}, dict(zip(inner.constvars, consts, strict=True)))
         saved = dict(self.slicer.axes)
         self.slicer.axes.update(dict(eqn.params["mesh"].shape))
         for outer, v in zip(eqn.outvars, inner.outvars, strict=True):

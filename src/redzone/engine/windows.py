@@ -99,6 +99,12 @@ def read(build: _Build, eqn: Any, frame: Frame) -> bool:
     return _MOVES[eqn.primitive](build, eqn, frame, want)
 
 
+def may_follow(eqn: Any) -> bool:
+    """Whether windows of an equation's result may be followed through it."""
+    rule = RULES.get(eqn.primitive)
+    return eqn.primitive in _MOVES or (rule is not None and rule.pointwise)
+
+
 def flush(build: _Build, eqn: Any, frame: Frame, out: Any) -> None:
     """Follow the windows asked for of an equation's result through it."""
     wants = frame.wanted.pop(out)
