@@ -73,7 +73,7 @@ class _Reading:
                 continue
             found.append(place)
             result = place - self.first
-            if 0 <= result and place < self.end and result not in self.wanted:
+            if result >= 0 and place < self.end and result not in self.wanted:
                 self.wanted.add(result)
                 waiting.append(self.jaxpr.outvars[result])
         return found
@@ -137,7 +137,7 @@ class _Reading:
         return self.read(self.accessed()) if result is None else self.results((result,))
 
     def opened(self, eqn: Any, result: int | None) -> tuple[_Reading, ...]:
-        """The jaxprs inside an equation, as far as it is known what they are given and what becomes of their results."""
+        """The jaxprs inside an equation, where it is known what they are given and what becomes of their results."""
         primitive, params, slicer = eqn.primitive, eqn.params, self.slicer
         if primitive in CALLS:
             inner = open_jaxpr(params[CALLS[primitive]])[0]

@@ -30,7 +30,7 @@ from redzone.prove.pieces import Work
 from redzone.prove.seeking import HINTS, LARGE, Seeking, is_near, is_outside
 from redzone.prove.states import is_flag
 from redzone.prove.sweep import Sweep, relevant
-from redzone.prove.witness import has_sizes, witnesses
+from redzone.prove.witness import has_sizes
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
@@ -112,6 +112,8 @@ class Deciding(Seeking):
         started = time.perf_counter()
         self.settled_by_witness(result, open_sites, proposals, proved)
         self.timings["witness"] = time.perf_counter() - started
+        # The report lives on with what decided; what replayed need not.
+        self.replays.clear()
         return tuple(result.values())
 
     @staged("witness")
@@ -429,8 +431,7 @@ class Deciding(Seeking):
             return
         points = self.partly.get(id(site.eqn))
         if points and not wraps and self.analysis.inventory.equations <= LARGE:
-            inputs = self.traced.inputs
-            found = witnesses(self.traced.jaxpr, [site], inputs, self.facts, points, self.guesses)
+            found = self.shown([site], points, self.guesses)
             if found:
                 self.unsafe(access, site, found[id(site.eqn)])
                 return

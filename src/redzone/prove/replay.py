@@ -95,11 +95,10 @@ class Replay:
         self.plans: dict[Any, Plan] = {}
         self.carries: dict[Any, frozenset[int]] = {}
         self.ways: dict[int, tuple[Site | None, Any, Any]] = {}
-        self.purse = purse
+        self.spends(purse)
         self.left = 0
         self.spared = 0
         """What an attempt ended early has left of what it was given."""
-        self.compiles = purse.compiles
         self.compiled: set[Any] = set()
         self.rough = False
         """Whether something was only computed about in the latest attempt."""
@@ -112,6 +111,11 @@ class Replay:
         self.implementations: dict[int, tuple[Any, Any] | None] = {}
         self.assumes = self.promises(self.jaxpr)
         """Whether anything is promised anywhere: then a run counts only when it is over."""
+
+    def spends(self, purse: Purse) -> None:
+        """Pay for what follows out of this purse."""
+        self.purse = purse
+        self.compiles = purse.compiles
 
     @recorded("replay")
     def attempt(self, arguments: list[Any]) -> Found:

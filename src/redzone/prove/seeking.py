@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from redzone.prove.reach import NEAR
 from redzone.prove.replay import Purse
 from redzone.prove.sized import at_sizes, number
 from redzone.prove.states import STATES, states
-from redzone.prove.witness import breaking, corners, find_witness, has_sizes, is_free, plain_value, witnesses
+from redzone.prove.witness import Replays, breaking, corners, find_witness, has_sizes, is_free, plain_value, witnesses
 from redzone.report.model import Witness
 from redzone.stages import recorded, staged
 
@@ -61,6 +61,8 @@ class Seeking:
         self.guesses = Purse(GUESSES if size <= SHORT else min(1500, 800 + size // 2), compiles=False)
         """What trying other inputs may cost that need not show anything."""
         self.guesses.sure = self.corners.sure = self.purse
+        self.replays: Replays = {}
+        """What replayed the program so far."""
         self.tried: set[Any] = set()
         """The inputs that were tried for all open accesses."""
         self.wraps: set[int] = set()
@@ -79,12 +81,19 @@ class Seeking:
         self.cornered: dict[int, Witness] = {}
         """By access: an input that takes it out of its array, found before it was its turn."""
 
+    def shown(
+        self, sites: list[Site], candidates: Iterable[dict[int, Any]], purse: Purse, tried: set[Any] | None = None
+    ) -> dict[int, Witness]:
+        """What some of these inputs show of these accesses."""
+        traced = self.traced
+        return witnesses(traced.jaxpr, sites, traced.inputs, self.facts, candidates, purse, tried, self.replays)
+
     @recorded("corners")
     def at_the_corners(self, sites: list[Site]) -> dict[int, Witness]:
         """Accesses that leave their arrays for some of the plainest inputs the contract allows."""
         inputs = self.traced.inputs
         ends = corners(inputs, self.facts)
-        found = witnesses(self.traced.jaxpr, sites, inputs, self.facts, ends, self.corners, self.tried)
+        found = self.shown(sites, ends, self.corners, self.tried)
         return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
 
     def at_some_sizes(self, sites: list[Site]) -> dict[int, Witness]:
@@ -132,7 +141,7 @@ class Seeking:
         purse.silence = LONGER // 4
         found: dict[int, Witness] = {}
         for one in filter(None, tried):
-            found = found or witnesses(self.traced.jaxpr, own, sources, self.facts, [one], purse)
+            found = found or self.shown(own, [one], purse)
         return found
 
     @staged("masks")
@@ -148,9 +157,9 @@ class Seeking:
         if len(sure) < 2:
             return {}
         cost = 2 * self.analysis.inventory.equations + LATE
-        inputs, purse = self.traced.inputs, Purse(2 * cost, compiles=False, each=cost)
+        purse = Purse(2 * cost, compiles=False, each=cost)
         purse.first = tuple(dict.fromkeys(k for site in sure for k in self.certain.get(id(site.eqn), ())))[:HINTS]
-        return witnesses(self.traced.jaxpr, sure, inputs, self.facts, [{}], purse)
+        return self.shown(sure, [{}], purse)
 
     @recorded("states")
     def on_kept_states(self, sites: list[Site], needs: dict[int, Need]) -> None:
@@ -159,7 +168,7 @@ class Seeking:
         cost = STATES * self.analysis.inventory.equations
         end = max((c.limit for site in sites for c in site.columns if type(c.limit) is int), default=1)
         tried = itertools.islice(states(inputs, self.facts, needs, end), STATES)
-        self.kept |= witnesses(self.traced.jaxpr, sites, inputs, self.facts, tried, Purse(cost, compiles=False))
+        self.kept |= self.shown(sites, tried, Purse(cost, compiles=False))
 
     def searched(
         self, site: Site, proposal: Proposal, search: bool, guesses: Purse | None, tries: int | None
@@ -184,7 +193,7 @@ class Seeking:
         """A run of an access that some iteration takes outside whatever the inputs are, which may be a late one."""
         purse = Purse(min(LATE, self.alone.left), compiles=False)
         purse.first = self.certain[id(site.eqn)]
-        found = witnesses(self.traced.jaxpr, [site], self.traced.inputs, self.facts, [{}], purse)
+        found = self.shown([site], [{}], purse)
         self.alone.left -= LATE - purse.left
         return found.get(id(site.eqn))
 

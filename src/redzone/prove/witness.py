@@ -18,6 +18,9 @@ from redzone.prove.pasted import pasted
 from redzone.prove.replay import Purse, Replay
 from redzone.report.model import Condition, Witness
 
+#: By accesses: what replays toward them.
+Replays = dict[frozenset[int], Replay]
+
 #: How many inputs are tried for one access.
 TRIES = 14
 #: After how many inputs for which no index could be computed no other is tried.
@@ -201,15 +204,16 @@ def witnesses(
     candidates: Iterable[dict[int, Any]],
     purse: Purse,
     tried: set[Any] | None = None,
+    replays: Replays | None = None,
 ) -> dict[int, Witness]:
     """By identity of the access's equation: an input that really makes it leave its array.
 
-    Inputs in `tried` are passed over, those looked at are added to it.
+    Inputs in `tried` are passed over, those looked at are added to it. `replays` of the same program are used again.
     """
     result: dict[int, Witness] = {}
     if not has_sizes(inputs):
         return result
-    replay = Replay(closed, sites, purse)
+    replay = _toward(closed, sites, purse, {} if replays is None else replays)
     tried, blind = set() if tried is None else tried, 0
     for chosen in itertools.islice(candidates, TRIES):
         if len(result) == len(sites) or purse.left <= 0:
@@ -234,6 +238,16 @@ def witnesses(
             shown = ", ".join(f"{inputs[i].name}={pasted(arguments[i])}" for i in relevant)
             result[key] = Witness(tuple(arguments), index, path, shown)
     return result
+
+
+def _toward(closed: Any, sites: Sequence[Site], purse: Purse, replays: Replays) -> Replay:
+    """A replay toward these accesses; what one has found out about the program, the next knows."""
+    key = frozenset(id(site.eqn) for site in sites)
+    replay = replays.get(key)
+    if replay is None:
+        replay = replays[key] = Replay(closed, sites, purse)
+    replay.spends(purse)
+    return replay
 
 
 def _identity(value: Any) -> Any:
