@@ -20,6 +20,7 @@ SIMPLE, OBSERVE, COND, SCAN, WHILE, CALL = range(6)
 LOOKING = frozenset(RULES[primitives()[n]] for n in ("select_n_p", "cumsum_p", "reduce_sum_p"))
 #: How many bits tell the values behind one apart.
 SIGNATURE = 4096
+BITS = [1 << k for k in range(SIGNATURE)]
 
 
 _COMPARISONS = frozenset(primitives()[f"{n}_p"] for n in ("lt", "le", "gt", "ge", "eq", "ne"))
@@ -252,7 +253,7 @@ class Program:
         if masks is None:
             template = self.template
             masks = self._masks = [
-                0 if fact is not None else 1 << slot % SIGNATURE for slot, fact in enumerate(template)
+                0 if fact is not None else BITS[slot % SIGNATURE] for slot, fact in enumerate(template)
             ]
             for step in self.steps:
                 if step.kind == SIMPLE:
@@ -269,7 +270,7 @@ class Program:
         masks = self._deps
         if masks is None:
             masks = self._deps = [
-                0 if fact is not None else 1 << slot % SIGNATURE for slot, fact in enumerate(self.template)
+                0 if fact is not None else BITS[slot % SIGNATURE] for slot, fact in enumerate(self.template)
             ]
             for step in self.steps:
                 mask = 0

@@ -18,7 +18,7 @@ from redzone.domains import Fact, dtype_info, meet, settle, summarised
 from redzone.domains.fact import SHORT, is_small, strided
 from redzone.domains.symbolic import fits, is_inconclusive
 from redzone.engine.idioms import FLOOR_DIVIDE
-from redzone.engine.program import SIGNATURE, SIMPLE, Program, Step
+from redzone.engine.program import BITS, SIGNATURE, SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
@@ -147,7 +147,7 @@ def narrows(program: Program, slot: int) -> int:
         if at in known:
             waiting.pop()
             continue
-        mask, step = 1 << at % SIGNATURE, program.defs.get(at)
+        mask, step = BITS[at % SIGNATURE], program.defs.get(at)
         if step is not None and step.kind == SIMPLE:
             if step.eqn.primitive in _KIND or step.rule is SAME or step.rule is FLOOR_DIVIDE:
                 count = len(waiting)
@@ -161,7 +161,7 @@ def narrows(program: Program, slot: int) -> int:
                 if len(waiting) > count:
                     continue
             for _, other in compared.get(step.ins, ()):
-                mask |= 1 << other % SIGNATURE
+                mask |= BITS[other % SIGNATURE]
         known[at] = mask
         waiting.pop()
     return known[slot]
@@ -669,7 +669,7 @@ class Refiner:
         if len(self.known) != self.counted:
             self.counted = len(self.known)
             for known, _ in self.known:
-                self.learnt |= 1 << known % SIGNATURE
+                self.learnt |= BITS[known % SIGNATURE]
                 self.fixed = self.fixed or not masks[known]
         if not masks[slot] & self.learnt and not self.fixed:
             unchanged: Fact = self.env[slot]
