@@ -359,8 +359,10 @@ class Runner:
     def blend(self, program: Program, env: list[Any], step: Step) -> None:
         """A sum or product in which something counts only under a condition, `x * (a == 1)`: with and without it."""
         factors, rule, fact = step.extra, step.rule, env[step.outs[0]]
-        if factors is None and rule is _SUB and (total := _running_sum(program, step)) is not None:
-            step.extra, step.volatile, factors = total, True, total
+        if factors is None and rule is _SUB:
+            # From here on it is known not to be one, or to be one.
+            factors = step.extra = _running_sum(program, step) or ()
+            step.volatile = bool(factors)
         if type(factors) is Step:
             env[step.outs[0]] = before(program, env, factors, fact)
             return
@@ -369,7 +371,7 @@ class Runner:
         # A sum of numbers as far as their type goes may have wrapped; a number times 0 or 1 has not.
         if rule is not _MUL and not -_NEAR < fact.lo < fact.hi < _NEAR:
             return
-        if factors is None:
+        if not factors:
             factors = _factors(program, env, step)
             if factors is None:
                 return
