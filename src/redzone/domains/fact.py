@@ -116,14 +116,11 @@ def constant(value: Any) -> Fact:
         return _hull(int(array.min()), int(array.max()))
     if array.dtype.kind not in "iub":
         array = array.astype(np.int64)
-    first = int(array.flat[0])
-    if array.size <= KEEP:
-        if (array == first).all():
-            return scalar(first)
+    lo, hi = int(least(array)), int(most(array))
+    if array.size <= KEEP and lo < hi and lo >= -SMALL and hi <= SMALL:
         wide = array.astype(np.int64)
-        if int(wide.min()) >= -SMALL and int(wide.max()) <= SMALL:
-            return Fact(wide, wide)
-    return _hull(int(array.min()), int(array.max()))
+        return Fact(wide, wide)
+    return _hull(lo, hi)
 
 
 def _hull(lo: Any, hi: Any) -> Fact:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from redzone.domains import dtype_info
 from redzone.engine import windows
+from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import implementation
 from redzone.engine.inventory import AXIS_INDEX_P, CALLS, COND_P, SCAN_P, SHARD_MAP_P, SPECIAL, WHILE_P
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
@@ -73,7 +74,7 @@ class _Reading:
                 continue
             found.append(place)
             result = place - self.first
-            if result >= 0 and place < self.end and result not in self.wanted:
+            if self.first <= place < self.end and result not in self.wanted:
                 self.wanted.add(result)
                 waiting.append(self.jaxpr.outvars[result])
         return found
@@ -131,6 +132,8 @@ class _Reading:
             start += [invars[i if i < nt else i + nb] for i in tested]
             used = body.results([i - nt for i in tested if i >= nt]) + body.more(result)
             return start + [invars[nt + i] for i in used]
+        if result is not None and known and idiom_of(eqn, known[0].jaxpr) is not None:
+            return [] if self.slicer.inventory.touches.get(id(known[0].jaxpr)) else invars
         return [invars[i] for one in known for i in one.more(result)]
 
     def more(self, result: int | None) -> list[int]:

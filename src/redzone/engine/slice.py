@@ -122,6 +122,8 @@ class Slicer:
         self.built: dict[Any, Program] = {}
         self.makers: dict[int, tuple[Any, dict[Any, Any]]] = {}
         """By identity of a jaxpr: the equation that makes each variable."""
+        self.writes: dict[int, windows.Write | None] = {}
+        """By identity of an equation: where it writes, if that is known."""
         self.axes: dict[Any, Any] = {}
         self.unmodelled: Counter[str] = Counter()
         self.lanes = False
@@ -147,14 +149,17 @@ class Slicer:
 
         The carries are its inputs from `first` to before `end`.
         """
-        wanted = carries_read(self, jaxpr, asked, first, end)
+        wanted = asked
+        # Floats hardly ever matter.
+        guess = any(dtype_info(getattr(v.aval, "dtype", None)).integral for v in jaxpr.invars[first:end])
         while True:
+            if guess:
+                wanted = carries_read(self, jaxpr, wanted, first, end)
             program = self.program(jaxpr, consts, tuple(sorted(wanted)))
             more = {i - first for i, _ in program.inputs if first <= i < end} - wanted
             if not more:
-                break
-            wanted |= more
-        return program, wanted
+                return program, wanted
+            wanted, guess = wanted | more, True
 
     def maker(self, jaxpr: Any, var: Any) -> Any:
         """The equation of a jaxpr that makes a variable, None for an input."""
@@ -579,9 +584,8 @@ class _Build:
 
     def inner_frame(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> Frame:
         bindings = dict(zip(inner.invars, eqn.invars, strict=True))
-        return Frame(
-            self.slicer, inner, frame, bindings, dict(zip(inner.constvars, consts, strict=True)) if consts else {}
-        )
+        known = dict(zip(inner.constvars, consts, strict=True)) if consts else {}
+        return Frame(self.slicer, inner, frame, bindings, known)
 
     def inline(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> None:
         within = self.inner_frame(eqn, frame, inner, consts)

@@ -36,6 +36,9 @@ _SCATTER, _UPDATE = _P["scatter_p"], _P["dynamic_update_slice_p"]
 READS = frozenset((_SLICE, _SQUEEZE))
 
 
+_NO_EFFECTS: frozenset[Any] = frozenset()
+
+
 class Shape:
     """The type of a part of an array."""
 
@@ -68,7 +71,7 @@ class Made:
         self.params = params
         self.invars = invars
         self.outvars = [Value(shape)]
-        self.effects: frozenset[Any] = frozenset()
+        self.effects = _NO_EFFECTS
         self.source_info = like.source_info
 
 
@@ -83,10 +86,16 @@ class Want(NamedTuple):
     given: tuple[Any, int] | None
     """A condition, and how it comes out wherever this is used."""
 
+    def at(self, starts: tuple[int, ...], sizes: tuple[int, ...]) -> Want:
+        """The same values elsewhere."""
+        return Want(self.slot, starts, sizes, self.shape, self.given)
+
 
 def is_followed(aval: Any) -> bool:
     """Whether windows of such an array are followed: integers, of known size, and some."""
-    return dtype_info(getattr(aval, "dtype", None)).integral and all(type(n) is int and n for n in aval.shape)
+    if not dtype_info(getattr(aval, "dtype", None)).integral:
+        return False
+    return all(type(n) is int and n for n in aval.shape)
 
 
 def read(build: _Build, eqn: Any, frame: Frame) -> bool:
@@ -140,23 +149,20 @@ def ask(build: _Build, eqn: Any, frame: Frame, atom: Any, want: Want) -> None:
         cut(build, eqn, frame, atom, want)
         return
     wants = frame.wanted.get(atom)
+    key = want[1:]
     if wants is None:
-        wants = _wanted(frame, atom)
-    key = (want.starts, want.sizes, want.shape, want.given)
-    known = wants.get(key)
-    if known is None:
-        wants[key] = want
-    else:
+        _put(frame, atom, {key: want})
+        return
+    known = wants.setdefault(key, want)
+    if known is not want:
         build.emit(SIMPLE, _copy(eqn, atom, want.shape), (known.slot,), (want.slot,)).rule = SAME
 
 
-def _wanted(frame: Frame, atom: Any) -> dict[Any, Want]:
-    """Where windows of a variable are put, of which none was asked for so far."""
+def _put(frame: Frame, atom: Any, wants: dict[Any, Want]) -> None:
+    """Ask for windows of a variable of which none was asked for so far."""
     if atom not in frame.inputs:
         frame.pending += 1
-    wants: dict[Any, Want] = {}
     frame.wanted[atom] = wants
-    return wants
 
 
 def cut(build: _Build, eqn: Any, frame: Frame, atom: Any, want: Want) -> None:
@@ -177,7 +183,7 @@ def cut(build: _Build, eqn: Any, frame: Frame, atom: Any, want: Want) -> None:
     elif not sliced:
         build.emit(SIMPLE, _copy(eqn, atom, want.shape), (source,), (target,)).rule = SAME
     if sliced:
-        ends = tuple(a + n for a, n in zip(want.starts, want.sizes, strict=True))
+        ends = tuple([a + n for a, n in zip(want.starts, want.sizes, strict=True)])
         bounds: dict[str, Any] = {"start_indices": want.starts, "limit_indices": ends, "strides": None}
         made = Made(_SLICE, bounds, [atom], Shape(want.sizes, aval.dtype), eqn)
         build.emit(SIMPLE, made, (source,), (target,)).rule = RULES[_SLICE]
@@ -204,10 +210,11 @@ def _copy(eqn: Any, atom: Any, shape: tuple[int, ...]) -> Made:
 
 
 def _slice(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
-    if any(n != 1 for n in eqn.params["strides"] or ()):
+    params = eqn.params
+    if params["strides"] is not None and any(n != 1 for n in params["strides"]):
         return False
-    starts = tuple(a + b for a, b in zip(want.starts, eqn.params["start_indices"], strict=True))
-    ask(build, eqn, frame, eqn.invars[0], want._replace(starts=starts))
+    starts = tuple([a + b for a, b in zip(want.starts, params["start_indices"], strict=True)])
+    ask(build, eqn, frame, eqn.invars[0], want.at(starts, want.sizes))
     return True
 
 
@@ -216,7 +223,7 @@ def _squeeze(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
     for d in sorted(eqn.params["dimensions"]):
         starts.insert(d, 0)
         sizes.insert(d, 1)
-    ask(build, eqn, frame, eqn.invars[0], want._replace(starts=tuple(starts), sizes=tuple(sizes)))
+    ask(build, eqn, frame, eqn.invars[0], want.at(tuple(starts), tuple(sizes)))
     return True
 
 
@@ -233,7 +240,7 @@ def _broadcast(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
     if any(n != 1 for n in spread):
         return False
     starts = tuple(0 if n == 1 else want.starts[d] for d, n in zip(dims, shape, strict=True))
-    ask(build, eqn, frame, eqn.invars[0], want._replace(starts=starts, sizes=tuple(want.sizes[d] for d in dims)))
+    ask(build, eqn, frame, eqn.invars[0], want.at(starts, tuple([want.sizes[d] for d in dims])))
     return True
 
 
@@ -250,13 +257,13 @@ def _reshape(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
         for n in reversed(old):
             number, at = divmod(number, n)
             starts.append(at)
-        ask(build, eqn, frame, eqn.invars[0], want._replace(starts=tuple(starts[::-1]), sizes=(1,) * len(old)))
+        ask(build, eqn, frame, eqn.invars[0], want.at(tuple(starts[::-1]), (1,) * len(old)))
         return True
     if [n for n in old if n != 1] != [n for n in new if n != 1]:
         return False
     real = iter([(a, s) for a, s, n in zip(want.starts, want.sizes, new, strict=True) if n != 1])
     places = [next(real) if n != 1 else (0, 1) for n in old]
-    moved = want._replace(starts=tuple(a for a, _ in places), sizes=tuple(s for _, s in places))
+    moved = want.at(tuple([a for a, _ in places]), tuple([s for _, s in places]))
     if [n for n in want.shape if n != 1] != list(want.shape) and math.prod(want.shape) != 1:
         return False
     ask(build, eqn, frame, eqn.invars[0], moved)
@@ -270,7 +277,7 @@ def _concatenate(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
         stop = start + atom.aval.shape[axis]
         if start <= first and last <= stop:
             starts = (*want.starts[:axis], first - start, *want.starts[axis + 1 :])
-            ask(build, eqn, frame, atom, want._replace(starts=starts))
+            ask(build, eqn, frame, atom, want.at(starts, want.sizes))
             return True
         start = stop
     return False
@@ -288,6 +295,13 @@ class Write(NamedTuple):
 
 
 def _write(build: _Build, eqn: Any) -> Write | None:
+    writes = build.slicer.writes
+    if id(eqn) not in writes:
+        writes[id(eqn)] = _known_write(build, eqn)
+    return writes[id(eqn)]
+
+
+def _known_write(build: _Build, eqn: Any) -> Write | None:
     index = build.slicer.inventory.settled.get(id(eqn))
     if index is None:
         return None
@@ -313,16 +327,17 @@ def _beside(build: _Build, eqn: Any, frame: Frame, wants: dict[Any, Want]) -> di
     if write is None or type(atom) is Literal or atom in frame.bindings or atom in frame.consts or atom in frame.wanted:
         return wants
     ends = [(b, b + m) for b, m in zip(write.first, write.window, strict=True)]
-    moved, left = {}, {}
+    left = {}
     for key, want in wants.items():
         for a, n, (b, e) in zip(want.starts, want.sizes, ends, strict=True):
             if a + n <= b or e <= a:
-                moved[key] = want
                 break
         else:
             left[key] = want
-    if moved:
-        _wanted(frame, atom).update(moved)
+    for key in left:
+        del wants[key]
+    if wants:
+        _put(frame, atom, wants)
     return left
 
 
@@ -346,7 +361,7 @@ def _written(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
             return False
         starts.append(0 if d is None else want.starts[d] - write.first[d])
         sizes.append(1 if d is None else want.sizes[d])
-    ask(build, eqn, frame, write.update, want._replace(starts=tuple(starts), sizes=tuple(sizes)))
+    ask(build, eqn, frame, write.update, want.at(tuple(starts), tuple(sizes)))
     return True
 
 
@@ -374,7 +389,7 @@ def _select(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
     made = Made(_SELECT, {}, [which, Value(shape), Value(shape)], shape, eqn)
     build.emit(SIMPLE, made, (build.slot(frame, which), *slots), (want.slot,)).rule = RULES[_SELECT]
     for k, case in enumerate(cases):
-        ask(build, eqn, frame, case, want._replace(slot=slots[k], given=(condition, k)))
+        ask(build, eqn, frame, case, Want(slots[k], want.starts, want.sizes, want.shape, (condition, k)))
     return True
 
 
@@ -393,7 +408,7 @@ def _pointwise(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
     build.emit(SIMPLE, Made(eqn.primitive, eqn.params, inner, shape, eqn), slots, (want.slot,)).rule = rule
     for a, w, slot in zip(eqn.invars, whole, slots, strict=True):
         if not w:
-            ask(build, eqn, frame, a, want._replace(slot=slot))
+            ask(build, eqn, frame, a, Want(slot, want.starts, want.sizes, want.shape, want.given))
     return True
 
 
