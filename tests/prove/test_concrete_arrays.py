@@ -47,6 +47,17 @@ _ADDED = {
     "dynamic_update_slice": (
         lambda x, u, i: lax.dynamic_update_slice(x, u, (i, 1)), (_ints(4, 5), _ints(2, 2), np.int32(9)),
     ),
+    "gather of one number": (
+        lambda x, i: lax.gather(
+            x, i, lax.GatherDimensionNumbers((), (0, 1), (0, 1)), (1, 1), mode="fill", fill_value=5
+        ),
+        (_ints(4, 5), np.array([3, 9], np.int32)),
+    ),
+    "gather at narrow indices": (
+        lambda x, i: x.at[i].get(mode="clip"), (_floats(6, 3), np.array([0, 4, 200], np.uint8)),
+    ),
+    "gather in lanes": (jax.vmap(lambda row, k: row[k]), (_ints(6, 3), _ints(6, 2, low=0, high=5))),
+    "reshape": (lambda x: lax.reshape(x, (10, 2), dimensions=(1, 0)), (_ints(4, 5),)),
     "sort": (lambda x: lax.sort(x, dimension=0), (_floats(9, 3),)),
     "sort by two": (lambda x, y, z: lax.sort((x, y, z), num_keys=2), (_ints(20), _floats(20), _ints(20, high=99))),
     "top_k": (lambda x: lax.top_k(x, 4), (_floats(3, 9),)),

@@ -259,7 +259,7 @@ def _all_beside(right: Any) -> Any:
 
 
 def _operands_do_not_matter(right: Any) -> Any:
-    return lambda step, rule: (key := right(step, rule)) and (key[0], *key[2:])
+    return lambda step, rule: rule
 
 
 LOOPS, REFINE, FORWARD = "engine.loops", "engine.refine", "engine.forward"
@@ -329,7 +329,7 @@ ENGINE_MUTANTS = [
     EngineMutant("every product is with the last element", "engine.search:_is_last", _constant(True)),
     EngineMutant("all but the last value are tried", "engine.tabulate:range", lambda right: _shorter_range),
     EngineMutant("a write changes nothing that is read", "engine.windows:_beside", _all_beside),
-    EngineMutant("equal equations on anything are equal", "engine.sharing:_key", _operands_do_not_matter),
+    EngineMutant("equal equations on anything are equal", "engine.sharing:_asked", _operands_do_not_matter),
     EngineMutant(
         "an index counts from before the end", f"{FORWARD}:from_the_end", lambda right: lambda i, n: right(i, n - 1)
     ),

@@ -47,9 +47,10 @@ def share(program: Program) -> None:
                     renamed[outs[0]] = step.ins[0]
                     continue
             elif rule.pointwise or rule in _ALSO:
-                alike = seen.get((rule, step.ins))
+                asked = _asked(step, rule)
+                alike = seen.get(asked)
                 if alike is None:
-                    seen[(rule, step.ins)] = [step]
+                    seen[asked] = [step]
                 else:
                     key = _key(step, rule)
                     known = next((one for one in alike if _key(one, rule) == key), None) if key is not None else None
@@ -68,6 +69,11 @@ def share(program: Program) -> None:
     program.assumptions = [one._replace(slot=renamed.get(one.slot, one.slot)) for one in program.assumptions]
     program.masks = [(site, renamed.get(slot, slot), case) for site, slot, case in program.masks]
     program.watched = [(eqn, [renamed.get(slot, slot) for slot in slots]) for eqn, slots in program.watched]
+
+
+def _asked(step: Step, rule: Rule) -> Any:
+    """Equal for two steps with one rule and the same operands."""
+    return (rule, step.ins)
 
 
 def _key(step: Step, rule: Rule) -> Any:

@@ -292,7 +292,7 @@ def _gather(eqn: Any, x: Any, indices: Any) -> Any:
         result = x.reshape(-1)[windows.places()]
         if fills:
             result[~windows.inside] = _filling(eqn, x.dtype)
-    result = result.reshape(*batch, *rest)
+    result = result.reshape((*batch, *rest))
     order = [d for d in range(result.ndim) if d not in numbers.offset_dims]
     return np.moveaxis(result, range(result.ndim), [*order, *numbers.offset_dims])
 
