@@ -52,12 +52,16 @@ def share(program: Program) -> None:
                 if alike is None:
                     seen[asked] = [step]
                 else:
-                    key = _key(step, rule)
-                    known = next((one for one in alike if _key(one, rule) == key), None) if key is not None else None
-                    if known is not None:
-                        renamed[outs[0]] = known.outs[0]
-                        continue
-                    alike.append(step)
+                    eqn = step.eqn
+                    for one in alike:
+                        if _is_same(one.eqn, eqn, rule):
+                            renamed[outs[0]] = one.outs[0]
+                            break
+                    else:
+                        alike.append(step)
+                        kept.append(step)
+                        defs[outs[0]] = step
+                    continue
         kept.append(step)
         for out in outs:
             if out >= 0:
@@ -76,19 +80,19 @@ def _asked(step: Step, rule: Rule) -> Any:
     return (rule, step.ins)
 
 
-def _key(step: Step, rule: Rule) -> Any:
-    """Something equal for two steps with one rule and the same operands only if they compute the same.
-
-    None where that is not known.
-    """
-    eqn = step.eqn
-    params = eqn.params
+def _is_same(one: Any, other: Any, rule: Rule) -> bool:
+    """Whether two equations with one rule and the same operands are known to compute the same."""
+    params, others = one.params, other.params
     if rule is _BROADCAST:
-        return (params["shape"], params["broadcast_dimensions"])
-    if params and eqn.primitive not in _TYPED and rule not in _IDIOMS:
-        return None
-    aval = eqn.outvars[0].aval
-    return (aval.dtype, aval.shape)
+        return bool(
+            params["shape"] == others["shape"] and params["broadcast_dimensions"] == others["broadcast_dimensions"]
+        )
+    if params or others:
+        typed = one.primitive in _TYPED and other.primitive in _TYPED
+        if not typed and rule not in _IDIOMS:
+            return False
+    a, b = one.outvars[0].aval, other.outvars[0].aval
+    return a is b or bool(a.dtype == b.dtype and a.shape == b.shape)
 
 
 def _rename_extra(step: Step, renamed: dict[int, int]) -> None:

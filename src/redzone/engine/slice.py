@@ -541,11 +541,11 @@ class _Build:
 
     def call(self, eqn: Any, frame: Frame) -> None:
         inner, consts = open_jaxpr(eqn.params[CALLS[eqn.primitive]])
-        inventory = self.slicer.inventory
-        asked, touches = self.asked(eqn, frame), inventory.touches[id(inner)]
-        if not asked and not touches and not self.slicer.everything:
+        inventory, everything, slots, outvars = self.slicer.inventory, self.slicer.everything, frame.slots, eqn.outvars
+        asked, touches = not slots.keys().isdisjoint(outvars), inventory.touches[id(inner)]
+        if not asked and not touches and not everything:
             return
-        if len(inner.invars) != len(eqn.invars) or len(inner.outvars) != len(eqn.outvars):
+        if len(inner.invars) != len(eqn.invars) or len(inner.outvars) != len(outvars):
             self.foreign(eqn, frame)
             if asked:
                 self.anything(eqn, frame)
@@ -553,23 +553,19 @@ class _Build:
         if eqn.primitive is SHARD_MAP_P:
             self.sharded(eqn, frame, inner, consts)
             return
-        known = idiom_of(eqn, inner) if asked else None
-        if known is not None and not touches:
-            outs = [frame.slots.get(v, -1) for v in eqn.outvars]
-            if self.slicer.everything:
+        known = idiom_of(eqn, inner) if asked and not touches else None
+        if known is not None:
+            outs = [slots.get(v, -1) for v in outvars]
+            if everything:
                 self.reverse(self.inner_frame(eqn, frame, inner, consts))
-            self.emit(SIMPLE, eqn, [self.slot(frame, a) for a in eqn.invars], outs).rule = known
+            self.steps.append(Step(SIMPLE, eqn, tuple([self.slot(frame, a) for a in eqn.invars]), tuple(outs), known))
             return
-        if inventory.size[id(inner)] <= SMALL or inventory.callers[id(inner)] == 1 or self.slicer.everything:
+        if inventory.size[id(inner)] <= SMALL or inventory.callers[id(inner)] == 1 or everything:
             self.inline(eqn, frame, inner, consts)
             return
-        body = self.slicer.program(inner, consts, asked)
-        step = self.emit(
-            CALL,
-            eqn,
-            [self.slot(frame, eqn.invars[i]) for i, _ in body.inputs],
-            [frame.slots.get(v, -1) for v in eqn.outvars],
-        )
+        body = self.slicer.program(inner, consts, self.asked(eqn, frame))
+        ins = [self.slot(frame, eqn.invars[i]) for i, _ in body.inputs]
+        step = self.emit(CALL, eqn, ins, [slots.get(v, -1) for v in outvars])
         step.bodies = (body,)
 
     def high(self, eqn: Any, frame: Frame) -> None:
@@ -588,12 +584,11 @@ class _Build:
         return Frame(self.slicer, inner, frame, bindings, known)
 
     def inline(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> None:
-        within = self.inner_frame(eqn, frame, inner, consts)
+        within, slots = self.inner_frame(eqn, frame, inner, consts), frame.slots
         for outer, v in zip(eqn.outvars, inner.outvars, strict=True):
-            slot = frame.slots.get(outer)
-            if slot is None:
-                continue
-            self.rename(eqn, within, v, slot)
+            slot = slots.get(outer)
+            if slot is not None:
+                self.rename(eqn, within, v, slot)
         self.reverse(within)
 
     def sharded(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> None:

@@ -170,8 +170,11 @@ def _varying(x: Any, axes: tuple[str, ...]) -> Any:
 def user_frames(source_info: Any) -> list[tuple[str, int, str]]:
     """(file, line, function) of the frames outside JAX, innermost first."""
     traceback = source_info.traceback
-    if traceback is None:
-        return []
+    return [] if traceback is None else list(_user_frames(traceback))
+
+
+@functools.lru_cache(1024)
+def _user_frames(traceback: Any) -> list[tuple[str, int, str]]:
     return _up_to_us([(f.file_name, f.start_line, f.function_name) for f in _source_info.user_frames(traceback)])
 
 
@@ -190,8 +193,11 @@ def user_span(source_info: Any) -> tuple[int, int, int, int] | None:
 def all_frames(source_info: Any) -> list[tuple[str, int, str]]:
     """(file, line, function) of every frame, JAX's own included, innermost first."""
     traceback = source_info.traceback
-    if traceback is None:
-        return []
+    return [] if traceback is None else list(_all_frames(traceback))
+
+
+@functools.lru_cache(1024)
+def _all_frames(traceback: Any) -> list[tuple[str, int, str]]:
     return _up_to_us([(f.file_name, f.line_num, f.function_name) for f in traceback.frames])
 
 
