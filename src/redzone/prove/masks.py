@@ -16,7 +16,7 @@ from redzone.access.site import Site, stays_inside
 from redzone.domains import Fact
 from redzone.engine import Analysis, masked_runs
 from redzone.engine.forward import Context
-from redzone.engine.inventory import CALLS
+from redzone.engine.inventory import CALLS, SCAN_P, WHILE_P
 from redzone.engine.program import OBSERVE, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
 from redzone.engine.slice import Masks
@@ -28,6 +28,7 @@ _SELECT, _BROADCAST, _CONCATENATE = _P["select_n_p"], _P["broadcast_in_dim_p"], 
 _MUL, _SCATTER_ADD, _TRANSPOSE = _P["mul_p"], _P["scatter_add_p"], _P["transpose_p"]
 _CONVERT = _P["convert_element_type_p"]
 _DECISIVE = {_P["and_p"]: 1, _P["or_p"]: 0}
+_LOOPS = (SCAN_P, WHILE_P)
 _HERE = ("here",)
 
 
@@ -51,6 +52,22 @@ class Uses:
         if var in self.results[id(jaxpr)]:
             raise NotMasked
         return table.get(var, [])
+
+    def behind(self, jaxpr: Any, atoms: Iterable[Any]) -> set[Any]:
+        """The variables that these are made from, as far as a condition on one can say something of another.
+
+        What a loop yields is known by itself: nothing that is learnt of it says anything of what goes in.
+        """
+        found: set[Any] = set()
+        waiting = list(atoms)
+        while waiting:
+            atom = waiting.pop()
+            if type(atom) is not Literal and atom not in found:
+                found.add(atom)
+                made = self.maker(jaxpr, atom)
+                if made is not None and made.primitive not in _LOOPS:
+                    waiting += made.invars
+        return found
 
     def maker(self, jaxpr: Any, var: Any) -> Any:
         if id(jaxpr) not in self.makers:
@@ -179,7 +196,7 @@ def masked_sites(analysis: Analysis, closed: Any, facts: Sequence[Fact], sites: 
             found, how = harmless(uses, site), NOTHING
             shape = tuple(site.eqn.invars[1].aval.shape[:-1]) if found else shape
         uses_of = [[_unspread(uses, site.home, w, shape) for w in (*one.before, one)] for one in found]
-        uses_of = [[w for w in ways if _is_aligned(w, shape)] for ways in uses_of]
+        uses_of = [[w for w in ways if _is_aligned(w, shape) and _is_related(uses, site, w)] for ways in uses_of]
         if uses_of and all(uses_of):
             told[id(site.eqn)] = how
             wanted[id(site.eqn)] = sum(map(len, uses_of))
@@ -271,6 +288,21 @@ def _is_aligned(found: _Found, shape: tuple[Any, ...]) -> bool:
         return False
     own = found.condition.aval.shape
     return own == () or (own == shape and found.spread == found.places)
+
+
+def _is_related(uses: Uses, site: Site, found: _Found) -> bool:
+    """Whether a condition may say something of the index: both are made from one and the same value."""
+    jaxpr = site.home
+    mine = uses.behind(jaxpr, [site.eqn.invars[column.operand] for column in site.columns])
+    theirs = uses.behind(jaxpr, [found.condition])
+    if not mine.isdisjoint(theirs):
+        return True
+    if not site.chain or site.chain[0].primitive in _LOOPS:
+        # Two inputs are two values.
+        return False
+    # What goes into a function may be made from the same outside it.
+    inputs = set(jaxpr.invars)
+    return not inputs.isdisjoint(mine) and not inputs.isdisjoint(theirs)
 
 
 def _judged(context: Context, wanted: dict[int, int]) -> Iterable[tuple[int, bool]]:
