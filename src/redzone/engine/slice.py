@@ -96,7 +96,7 @@ class Frame:
 
     def maker(self, var: Any) -> Any:
         """The equation that makes a variable, None for an input."""
-        return self.slicer.maker(self.jaxpr, var)
+        return self.slicer.made(self.jaxpr).get(var)
 
 
 #: By identity of a select (or the call around it): (identity of the access, the condition, (which of its uses it is,
@@ -161,13 +161,13 @@ class Slicer:
                 return program, wanted
             wanted, guess = wanted | more, True
 
-    def maker(self, jaxpr: Any, var: Any) -> Any:
-        """The equation of a jaxpr that makes a variable, None for an input."""
+    def made(self, jaxpr: Any) -> dict[Any, Any]:
+        """The equation of a jaxpr that makes each of its variables."""
         known = self.makers.get(id(jaxpr))
         if known is None:
             table = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
             known = self.makers[id(jaxpr)] = (jaxpr, table)
-        return known[1].get(var)
+        return known[1]
 
     def constant(self, value: Any) -> Fact:
         known = self.constants.get(id(value))
@@ -532,7 +532,7 @@ class _Build:
             self.anything(eqn, frame)
         if len(inner.invars) != len(eqn.invars):
             self.foreign(eqn, frame)
-        elif self.slicer.inventory.touches[id(inner)]:
+        elif self.slicer.inventory.touches(inner):
             self.reverse(self.inner_frame(eqn, frame, inner, consts))
 
     def asked(self, eqn: Any, frame: Frame) -> tuple[int, ...]:
@@ -542,7 +542,7 @@ class _Build:
     def call(self, eqn: Any, frame: Frame) -> None:
         inner, consts = open_jaxpr(eqn.params[CALLS[eqn.primitive]])
         inventory, everything, slots, outvars = self.slicer.inventory, self.slicer.everything, frame.slots, eqn.outvars
-        asked, touches = not slots.keys().isdisjoint(outvars), inventory.touches[id(inner)]
+        asked, touches = not slots.keys().isdisjoint(outvars), inventory.touches(inner)
         if not asked and not touches and not everything:
             return
         if len(inner.invars) != len(eqn.invars) or len(inner.outvars) != len(outvars):
@@ -575,7 +575,7 @@ class _Build:
             if asked:
                 self.slicer.unmodelled[str(eqn.params.get("_prim", eqn.primitive.name)).split("[")[0]] += 1
                 self.anything(eqn, frame)
-        elif asked or self.slicer.inventory.touches[id(expanded[0])]:
+        elif asked or self.slicer.inventory.touches(expanded[0]):
             self.inline(eqn, frame, *expanded)
 
     def inner_frame(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> Frame:
@@ -617,7 +617,7 @@ class _Build:
         """
         for closed, first in constants_of(eqn):
             inner, consts = open_jaxpr(closed)
-            if self.slicer.inventory.touches.get(id(inner)):
+            if id(inner) in self.slicer.inventory.busy:
                 body = self.slicer.program(inner, consts, ())
                 step = self.emit(
                     CALL,
@@ -634,7 +634,7 @@ class _Build:
         branches = [open_jaxpr(b) for b in eqn.params["branches"]]
         asked = self.asked(eqn, frame)
         touches = self.slicer.inventory.touches
-        if not asked and not any(touches[id(j)] for j, _ in branches) and not self.slicer.everything:
+        if not asked and not any(touches(j) for j, _ in branches) and not self.slicer.everything:
             return
         bodies = [self.slicer.program(j, c, asked) for j, c in branches]
         if asked:
@@ -656,7 +656,7 @@ class _Build:
         inner, consts = open_jaxpr(p["jaxpr"])
         first, count = scan_counts(p)
         asked = self.asked(eqn, frame)
-        if not asked and not self.slicer.inventory.touches[id(inner)] and not self.slicer.everything:
+        if not asked and not self.slicer.inventory.touches(inner) and not self.slicer.everything:
             return
         body, wanted = self.slicer.body(inner, consts, {*asked}, first, first + count)
         step = self.emit(
@@ -714,7 +714,7 @@ class _Build:
         nt, nb = p["cond_nconsts"], p["body_nconsts"]
         asked = self.asked(eqn, frame)
         touches = self.slicer.inventory.touches
-        if not asked and not touches[id(inner)] and not touches[id(test)] and not self.slicer.everything:
+        if not asked and not touches(inner) and not touches(test) and not self.slicer.everything:
             return
         outer, self.slicer.lanes = self.slicer.lanes, self.slicer.lanes or bool(test.outvars[0].aval.shape)
         condition = self.slicer.program(test, test_consts, (0,))
