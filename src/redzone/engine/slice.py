@@ -150,8 +150,12 @@ class Slicer:
         The carries are its inputs from `first` to before `end`.
         """
         wanted = asked
-        # Floats hardly ever matter.
-        guess = any(dtype_info(getattr(v.aval, "dtype", None)).integral for v in jaxpr.invars[first:end])
+        # Places are signed integers: other carries, as floats and random keys, hardly ever matter.
+        guess = any(
+            dtype_info(getattr(v.aval, "dtype", None)).kind == "i"
+            for i, v in enumerate(jaxpr.invars[first:end])
+            if i not in asked
+        )
         while True:
             if guess:
                 wanted = carries_read(self, jaxpr, wanted, first, end)
