@@ -383,15 +383,17 @@ class _Build:
         needs = rule.needs
         if needs == "all" and not (rule.floats or dtype_info(outvars[0].aval.dtype).integral or counts(frame, eqn)):
             rule, needs = _ANYTHING, "none"
-        ins: list[int] = []
         if needs == "all" or needs == "given":
+            ins: list[int] = []
             for a in eqn.invars:
                 if type(a) is Literal:
-                    ins.append(self.literal(a))
-                    continue
-                slot = slots.get(a)
-                if slot is None:
-                    slot = self.slot(frame, a) if needs == "all" else self.given(frame, a)
+                    slot = self.literal(a)
+                else:
+                    known = slots.get(a)
+                    if known is not None:
+                        slot = known
+                    else:
+                        slot = self.slot(frame, a) if needs == "all" else self.given(frame, a)
                 ins.append(slot)
         elif needs == "none":
             ins = [self.unasked(a) for a in eqn.invars]
