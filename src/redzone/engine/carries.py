@@ -61,6 +61,7 @@ class _Reading:
     def read(self, waiting: list[Any]) -> list[int]:
         """The inputs that are read for these atoms and were not read before; carries are followed around."""
         found, reached, places = [], self.reached, self.places
+        made = self.slicer.made(self.jaxpr) if waiting else {}
         while waiting:
             atom = waiting.pop()
             if type(atom) is Literal or atom in reached:
@@ -68,7 +69,7 @@ class _Reading:
             reached.add(atom)
             place = places.get(atom)
             if place is None:
-                eqn = self.slicer.maker(self.jaxpr, atom)
+                eqn = made.get(atom)
                 if eqn is not None:
                     waiting += self.operands(eqn, atom)
                 continue
@@ -99,7 +100,7 @@ class _Reading:
             return []
         if primitive in windows.READS and windows.is_followed(invars[0].aval) and windows.is_followed(atom.aval):
             # A part of an array is followed to where it was written; one that is not is taken from the whole array.
-            made = None if type(invars[0]) is Literal else self.slicer.maker(self.jaxpr, invars[0])
+            made = None if type(invars[0]) is Literal else self.slicer.made(self.jaxpr).get(invars[0])
             return [] if made is None or windows.may_follow(made) else [invars[0]]
         rule = RULES.get(primitive)
         if rule is None:
@@ -133,7 +134,7 @@ class _Reading:
             used = body.results([i - nt for i in tested if i >= nt]) + body.more(result)
             return start + [invars[nt + i] for i in used]
         if result is not None and known and idiom_of(eqn, known[0].jaxpr) is not None:
-            return [] if self.slicer.inventory.touches.get(id(known[0].jaxpr)) else invars
+            return [] if self.slicer.inventory.touches(known[0].jaxpr) else invars
         return [invars[i] for one in known for i in one.more(result)]
 
     def more(self, result: int | None) -> list[int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import Any
 
 from redzone.access.site import Site
@@ -81,8 +80,7 @@ class Inventory:
         """By identity of the equation: the known index per column."""
         self.equations = 0
         self.size: dict[int, int] = {}
-        self.touches: dict[int, bool] = {}
-        self.callers: Counter[int] = Counter()
+        self.callers: dict[int, int] = {}
         self.keep: list[Any] = []
         self.busy: dict[int, list[int]] = {}
         """By identity of a jaxpr: which of its equations matter whether or not their results are asked for."""
@@ -90,12 +88,12 @@ class Inventory:
 
     def walk(self, jaxpr: Any, chain: tuple[Any, ...]) -> None:
         """Visit every equation once, nested sub-programs in place; shared ones count at their first caller."""
-        key = id(jaxpr)
-        self.callers[key] += 1
-        if key in self.size:
+        key, callers, size = id(jaxpr), self.callers, self.size
+        callers[key] = callers.get(key, 0) + 1
+        if key in size:
             return
         self.keep.append(jaxpr)
-        self.size[key] = 0
+        size[key] = 0
         eqns = jaxpr.eqns
         total = len(eqns)
         self.equations += total
@@ -108,14 +106,23 @@ class Inventory:
         for at, special in enumerate(found):
             if special == 0:
                 continue
+            eqn = eqns[at]
             if special == 6:
                 if folds:
-                    first = eqns[at].invars[0]
+                    first = eqn.invars[0]
                     if type(first) is Literal or first in known:
-                        fold(eqns[at], known)
-                continue
-            eqn = eqns[at]
-            if special == 1:
+                        fold(eqn, known)
+            elif special == 2:
+                closed = eqn.params[CALLS[eqn.primitive]]
+                inner = getattr(closed, "jaxpr", closed)
+                if id(inner) in size:
+                    callers[id(inner)] += 1
+                else:
+                    self.walk(inner, (eqn, *chain))
+                total += size[id(inner)]
+                if id(inner) in self.busy:
+                    busy.append(at)
+            elif special == 1:
                 if id(eqn) not in self.sites:
                     site = self.sites[id(eqn)] = ACCESSES[eqn.primitive](eqn, chain)
                     site.home = jaxpr
@@ -129,20 +136,22 @@ class Inventory:
             elif special != 10 or _has_jaxpr(eqn.params):
                 expanded, touches = expansion(eqn) if special == 7 else None, False
                 for inner in children(eqn) if expanded is None else (expanded[0],):
-                    if id(inner) in self.size:
-                        self.callers[id(inner)] += 1
-                    else:
-                        self.walk(inner, (eqn, *chain))
-                    total += self.size[id(inner)]
-                    touches = touches or self.touches[id(inner)]
+                    self.walk(inner, (eqn, *chain))
+                    total += size[id(inner)]
+                    touches = touches or id(inner) in self.busy
                 if touches:
                     busy.append(at)
                     if special == 10:
                         self.other.add(eqn.primitive)
-        self.size[key] = total
-        self.touches[key] = bool(busy)
+        size[key] = total
         if busy:
             self.busy[key] = busy
+
+    def touches(self, jaxpr: Any) -> bool:
+        """Whether anything in a jaxpr matters whatever its results are used for; it has to be walked before."""
+        if id(jaxpr) not in self.size:
+            raise KeyError("a jaxpr that was not walked")
+        return id(jaxpr) in self.busy
 
 
 def constants_of(eqn: Any) -> list[tuple[Any, range]]:

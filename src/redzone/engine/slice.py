@@ -96,7 +96,7 @@ class Frame:
 
     def maker(self, var: Any) -> Any:
         """The equation that makes a variable, None for an input."""
-        return self.slicer.maker(self.jaxpr, var)
+        return self.slicer.made(self.jaxpr).get(var)
 
 
 #: By identity of a select (or the call around it): (identity of the access, the condition, (which of its uses it is,
@@ -150,8 +150,12 @@ class Slicer:
         The carries are its inputs from `first` to before `end`.
         """
         wanted = asked
-        # Floats hardly ever matter.
-        guess = any(dtype_info(getattr(v.aval, "dtype", None)).integral for v in jaxpr.invars[first:end])
+        # Places are signed integers: other carries, as floats and random keys, hardly ever matter.
+        guess = any(
+            dtype_info(getattr(v.aval, "dtype", None)).kind == "i"
+            for i, v in enumerate(jaxpr.invars[first:end])
+            if i not in asked
+        )
         while True:
             if guess:
                 wanted = carries_read(self, jaxpr, wanted, first, end)
@@ -161,13 +165,13 @@ class Slicer:
                 return program, wanted
             wanted, guess = wanted | more, True
 
-    def maker(self, jaxpr: Any, var: Any) -> Any:
-        """The equation of a jaxpr that makes a variable, None for an input."""
+    def made(self, jaxpr: Any) -> dict[Any, Any]:
+        """The equation of a jaxpr that makes each of its variables."""
         known = self.makers.get(id(jaxpr))
         if known is None:
             table = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
             known = self.makers[id(jaxpr)] = (jaxpr, table)
-        return known[1].get(var)
+        return known[1]
 
     def constant(self, value: Any) -> Fact:
         known = self.constants.get(id(value))
@@ -379,15 +383,17 @@ class _Build:
         needs = rule.needs
         if needs == "all" and not (rule.floats or dtype_info(outvars[0].aval.dtype).integral or counts(frame, eqn)):
             rule, needs = _ANYTHING, "none"
-        ins: list[int] = []
         if needs == "all" or needs == "given":
+            ins: list[int] = []
             for a in eqn.invars:
                 if type(a) is Literal:
-                    ins.append(self.literal(a))
-                    continue
-                slot = slots.get(a)
-                if slot is None:
-                    slot = self.slot(frame, a) if needs == "all" else self.given(frame, a)
+                    slot = self.literal(a)
+                else:
+                    known = slots.get(a)
+                    if known is not None:
+                        slot = known
+                    else:
+                        slot = self.slot(frame, a) if needs == "all" else self.given(frame, a)
                 ins.append(slot)
         elif needs == "none":
             ins = [self.unasked(a) for a in eqn.invars]
@@ -532,7 +538,7 @@ class _Build:
             self.anything(eqn, frame)
         if len(inner.invars) != len(eqn.invars):
             self.foreign(eqn, frame)
-        elif self.slicer.inventory.touches[id(inner)]:
+        elif self.slicer.inventory.touches(inner):
             self.reverse(self.inner_frame(eqn, frame, inner, consts))
 
     def asked(self, eqn: Any, frame: Frame) -> tuple[int, ...]:
@@ -542,7 +548,7 @@ class _Build:
     def call(self, eqn: Any, frame: Frame) -> None:
         inner, consts = open_jaxpr(eqn.params[CALLS[eqn.primitive]])
         inventory, everything, slots, outvars = self.slicer.inventory, self.slicer.everything, frame.slots, eqn.outvars
-        asked, touches = not slots.keys().isdisjoint(outvars), inventory.touches[id(inner)]
+        asked, touches = not slots.keys().isdisjoint(outvars), inventory.touches(inner)
         if not asked and not touches and not everything:
             return
         if len(inner.invars) != len(eqn.invars) or len(inner.outvars) != len(outvars):
@@ -575,7 +581,7 @@ class _Build:
             if asked:
                 self.slicer.unmodelled[str(eqn.params.get("_prim", eqn.primitive.name)).split("[")[0]] += 1
                 self.anything(eqn, frame)
-        elif asked or self.slicer.inventory.touches[id(expanded[0])]:
+        elif asked or self.slicer.inventory.touches(expanded[0]):
             self.inline(eqn, frame, *expanded)
 
     def inner_frame(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> Frame:
@@ -617,7 +623,7 @@ class _Build:
         """
         for closed, first in constants_of(eqn):
             inner, consts = open_jaxpr(closed)
-            if self.slicer.inventory.touches.get(id(inner)):
+            if id(inner) in self.slicer.inventory.busy:
                 body = self.slicer.program(inner, consts, ())
                 step = self.emit(
                     CALL,
@@ -634,7 +640,7 @@ class _Build:
         branches = [open_jaxpr(b) for b in eqn.params["branches"]]
         asked = self.asked(eqn, frame)
         touches = self.slicer.inventory.touches
-        if not asked and not any(touches[id(j)] for j, _ in branches) and not self.slicer.everything:
+        if not asked and not any(touches(j) for j, _ in branches) and not self.slicer.everything:
             return
         bodies = [self.slicer.program(j, c, asked) for j, c in branches]
         if asked:
@@ -656,7 +662,7 @@ class _Build:
         inner, consts = open_jaxpr(p["jaxpr"])
         first, count = scan_counts(p)
         asked = self.asked(eqn, frame)
-        if not asked and not self.slicer.inventory.touches[id(inner)] and not self.slicer.everything:
+        if not asked and not self.slicer.inventory.touches(inner) and not self.slicer.everything:
             return
         body, wanted = self.slicer.body(inner, consts, {*asked}, first, first + count)
         step = self.emit(
@@ -714,7 +720,7 @@ class _Build:
         nt, nb = p["cond_nconsts"], p["body_nconsts"]
         asked = self.asked(eqn, frame)
         touches = self.slicer.inventory.touches
-        if not asked and not touches[id(inner)] and not touches[id(test)] and not self.slicer.everything:
+        if not asked and not touches(inner) and not touches(test) and not self.slicer.everything:
             return
         outer, self.slicer.lanes = self.slicer.lanes, self.slicer.lanes or bool(test.outvars[0].aval.shape)
         condition = self.slicer.program(test, test_consts, (0,))

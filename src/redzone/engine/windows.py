@@ -37,6 +37,7 @@ READS = frozenset((_SLICE, _SQUEEZE))
 
 
 _NO_EFFECTS: frozenset[Any] = frozenset()
+_INT = frozenset((int,))
 
 
 class Shape:
@@ -95,7 +96,8 @@ def is_followed(aval: Any) -> bool:
     """Whether windows of such an array are followed: integers, of known size, and some."""
     if not dtype_info(getattr(aval, "dtype", None)).integral:
         return False
-    return all(type(n) is int and n for n in aval.shape)
+    shape = aval.shape
+    return _INT.issuperset(map(type, shape)) and 0 not in shape
 
 
 def read(build: _Build, eqn: Any, frame: Frame) -> bool:
