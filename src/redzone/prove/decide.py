@@ -191,12 +191,12 @@ class Deciding(Seeking):
                 self.limited.add(key)
             if outcome is None or not outcome.cases:
                 continue
-            self.points[key] = [exact.inputs_at(c.point) for c in outcome.cases[:4] if c.point is not None]
+            self.points[key] = [c.point for c in outcome.cases[:4] if c.point is not None]
             made = [c for c in outcome.cases if c.made]
             if len(made) == len(outcome.cases):
                 self.limited.add(key)
             elif made:
-                self.partly[key] = [exact.inputs_at(c.point) for c in made[:4] if c.point is not None]
+                self.partly[key] = [c.point for c in made[:4] if c.point is not None]
             if any(c.is_certain() for c in outcome.cases):
                 iterations = {n for c in outcome.cases if c.point for a, n in c.point.items() if a.leaf < 0}
                 self.certain[key] = tuple(sorted(iterations))[:HINTS]
@@ -431,7 +431,7 @@ class Deciding(Seeking):
             return
         points = self.partly.get(id(site.eqn))
         if points and not wraps and self.analysis.inventory.equations <= LARGE:
-            found = self.shown([site], points, self.guesses)
+            found = self.shown([site], self.inputs_at(points), self.guesses)
             if found:
                 self.unsafe(access, site, found[id(site.eqn)])
                 return

@@ -385,23 +385,24 @@ class Exact:
         low[at], high[at] = lo, hi
         return Need(low, high)
 
-    def inputs_at(self, point: dict[Atom, int]) -> dict[int, Any]:
-        """Arrays for the inputs that a point speaks of: its numbers at their places, the plainest elsewhere."""
-        chosen: dict[int, Any] = {}
-        for atom, value in point.items():
-            if atom.leaf < 0:
-                continue
-            source, fact = self.inputs[atom.leaf], self.facts[atom.leaf]
-            if any(type(n) is not int for n in source.aval.shape):
-                return {}
-            if atom.leaf not in chosen:
-                calm = np.clip(0, fact.lo, fact.hi)
-                chosen[atom.leaf] = np.array(np.broadcast_to(calm, source.aval.shape)).astype(source.aval.dtype)
-            at = tuple(p.const + sum(k * point.get(a, max(a.lo, 0)) for a, k in p.terms.items()) for p in atom.place)
-            # A place that hangs on atoms the point does not speak of may be none.
-            if all(0 <= i < n for i, n in zip(at, source.aval.shape, strict=True)):
-                chosen[atom.leaf][at] = value
-        return chosen
+
+def inputs_at(inputs: Sequence[Input], facts: Sequence[Fact], point: dict[Atom, int]) -> dict[int, Any]:
+    """Arrays for the inputs that a point speaks of: its numbers at their places, the plainest elsewhere."""
+    chosen: dict[int, Any] = {}
+    for atom, value in point.items():
+        if atom.leaf < 0:
+            continue
+        source, fact = inputs[atom.leaf], facts[atom.leaf]
+        if any(type(n) is not int for n in source.aval.shape):
+            return {}
+        if atom.leaf not in chosen:
+            calm = np.clip(0, fact.lo, fact.hi)
+            chosen[atom.leaf] = np.array(np.broadcast_to(calm, source.aval.shape)).astype(source.aval.dtype)
+        at = tuple(p.const + sum(k * point.get(a, max(a.lo, 0)) for a, k in p.terms.items()) for p in atom.place)
+        # A place that hangs on atoms the point does not speak of may be none.
+        if all(0 <= i < n for i, n in zip(at, source.aval.shape, strict=True)):
+            chosen[atom.leaf][at] = value
+    return chosen
 
 
 def _called_from(context: Context, parent: Context, step: Step | None) -> Context:

@@ -11,11 +11,13 @@ import numpy as np
 
 from redzone.access.site import Site, column_of
 from redzone.domains import Fact, dtype_info, summarised
+from redzone.domains.affine import Atom
 from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, Seen
 from redzone.frontend.trace import Input, Traced
 from redzone.prove.concrete_nan import nothing_but_nan
 from redzone.prove.conditions import Proposal
+from redzone.prove.exact import inputs_at
 from redzone.prove.made_of import ends_by_itself, leaves_made_of
 from redzone.prove.need import Need
 from redzone.prove.reach import NEAR
@@ -72,14 +74,18 @@ class Seeking:
         which iterations those may be."""
         self.limited: set[int] = set()
         """The accesses whose index the program itself limits, too widely, wherever it leaves."""
-        self.partly: dict[int, list[dict[int, Any]]] = {}
+        self.partly: dict[int, list[dict[Atom, int]]] = {}
         """The accesses whose index it limits so in some cases and an input in others: inputs of the former."""
-        self.points: dict[int, list[dict[int, Any]]] = {}
+        self.points: dict[int, list[dict[Atom, int]]] = {}
         """By access: inputs that should make it leave its array."""
         self.kept: dict[int, Witness] = {}
         """By access: a state that keeps all conditions found, and on which it leaves its array."""
         self.cornered: dict[int, Witness] = {}
         """By access: an input that takes it out of its array, found before it was its turn."""
+
+    def inputs_at(self, points: Iterable[dict[Atom, int]]) -> list[dict[int, Any]]:
+        """The inputs that points of the exact stage stand for."""
+        return [inputs_at(self.traced.inputs, self.facts, point) for point in points]
 
     def shown(
         self, sites: list[Site], candidates: Iterable[dict[int, Any]], purse: Purse, tried: set[Any] | None = None
@@ -177,7 +183,7 @@ class Seeking:
         inputs, needs = self.traced.inputs, proposal.needs
         cheap = Purse(min(2 * self.purse.left, self.alone.left), compiles=False)
         for purse in (cheap, self.purse) if guesses is None else (guesses,):
-            points = self.points.get(id(site.eqn), [])
+            points = self.inputs_at(self.points.get(id(site.eqn), ()))
             before = purse.left
             tried = None if guesses is None else {*self.tried}
             found = find_witness(
@@ -199,7 +205,7 @@ class Seeking:
 
     def breaking(self, site: Site, proposal: Proposal) -> Witness | None:
         """An input that breaks the condition of an access, and makes it leave its array."""
-        inputs, points = self.traced.inputs, self.points.get(id(site.eqn), [])
+        inputs, points = self.traced.inputs, self.inputs_at(self.points.get(id(site.eqn), ()))
         relations = proposal.relations
         if has_sizes(inputs):
             found = breaking(self.traced.jaxpr, site, inputs, self.facts, proposal.needs, relations, points)
