@@ -116,7 +116,7 @@ def _check_traced(given: Traced) -> Report:
     timings = {"trace": traced.seconds, **analysis.timings, **deciding.timings}
     total = time.perf_counter() - started
     timings["other"] = max(0.0, total - sum(v for k, v in timings.items() if k != "trace"))
-    report = Report(
+    return Report(
         name=traced.name,
         accesses=accesses,
         jaxpr=traced.jaxpr,
@@ -127,5 +127,5 @@ def _check_traced(given: Traced) -> Report:
         origins=tuple(source.origin for source in traced.inputs),
         _explain=functools.partial(_explained, given),
         doubted=tuple(analysis.doubted),
+        suppressions=suppress.apply(accesses, traced.function),
     )
-    return dataclasses.replace(report, suppressions=suppress.apply(accesses, traced.function))
