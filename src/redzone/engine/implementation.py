@@ -105,9 +105,17 @@ def _is_jax(function: Any) -> bool:
     return str(getattr(function, "__module__", "jax")).partition(".")[0] in ("jax", "jaxlib", "functools")
 
 
+def _is_opaque(aval: Any) -> bool:
+    """Whether a value is of a type of its own, such as a random key: nothing is known of what is inside."""
+    dtype: Any = getattr(aval, "dtype", None)
+    return dtype is not None and bool(jax.numpy.issubdtype(dtype, jax.dtypes.extended))
+
+
 def _trace(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     primitive = eqn.primitive
     run = getattr(primitive, "impl", None)
+    if any(_is_opaque(v.aval) for v in (*eqn.invars, *eqn.outvars)):
+        return None
     if run is None or eqn.effects or (_takes_functions(eqn.params) and _is_jax(run)):
         return None
 
