@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from redzone.domains import Fact, scalar
-from redzone.engine import inventory_of
+from redzone.domains import Fact, scalar, top
+from redzone.engine import analyse, inventory_of
 from redzone.engine.forward import Runner
 from redzone.engine.program import SIMPLE, Program
 from redzone.engine.slice import Slicer
@@ -107,3 +107,18 @@ def test_nothing_runs_twice_for_the_same_inputs() -> None:
     visits = runner.visits
     assert runner.run(program, [Fact(0, 9) for _ in program.inputs], False) is first
     assert runner.visits == visits > 0
+
+
+def test_visits_grow_with_the_loops_not_with_their_nesting() -> None:
+    """A loop whose counter only an access looks at is not brought to rest again for each value of the counters around."""
+
+    def visits(depth: int) -> int:
+        def nest(table: Any, n: Any, counters: tuple[Any, ...]) -> Any:
+            if len(counters) == depth:
+                return table[sum(counters) % 100]
+            return lax.fori_loop(0, n, lambda k, s: s + nest(table, n, (*counters, k)), 0.0)
+
+        closed = jax.make_jaxpr(lambda table, n: nest(table, n, ()))(TABLE, INT)
+        return analyse(closed, [top(v.dtype) for v in closed.in_avals]).visits
+
+    assert visits(6) < 4 * visits(2)

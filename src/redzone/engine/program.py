@@ -57,6 +57,16 @@ class Step:
             return (*self.ins, *(slot for slot in self.extra if slot >= 0))
         return self.ins
 
+    def read_for_results(self) -> tuple[int, ...]:
+        """Of a loop: the slots that its results hang on, without those that only the accesses in it look at."""
+        body = self.bodies[0]
+        if any(program.all_assumptions() for program in self.bodies):
+            # What is promised of one value may narrow another.
+            return self.reads()
+        reached, count = body.results_reached(), len(body.inputs)
+        mine = [slot for k, slot in enumerate(self.ins[:count]) if reached >> k & 1]
+        return (*mine, *self.ins[count:], *self.extra.inits, *self.extra.also)
+
 
 class Rerun(NamedTuple):
     """What running a program again looks at, where only some of its inputs have changed."""
@@ -209,27 +219,44 @@ class Program:
             return Rerun([(step, (), True) for step in self.steps if step.kind != SIMPLE] if recorded else [], [])
         steps: list[tuple[Step, tuple[int, ...], bool]] = []
         made: list[int] = []
+        ordered = self.ordered
+        self.reach()
+        for step in self.steps:
+            kind = step.kind
+            if step.reached & inputs:
+                made += step.outs
+                if kind == SIMPLE:
+                    steps.append((step, step.ins, step.rule in LOOKING or step in ordered))
+                elif recorded:
+                    steps.append((step, (), True))
+                elif kind != OBSERVE:
+                    reads = step.read_for_results() if kind in (SCAN, WHILE) else step.reads()
+                    steps.append((step, reads, kind == COND))
+            elif recorded and kind != SIMPLE:
+                steps.append((step, (), True))
+        return Rerun(steps, [slot for slot in made if slot >= 0])
+
+    def reach(self) -> dict[int, int]:
+        """Work out for each step the inputs it hangs on; by slot, the bit of each input."""
         ordered, defs, places = self.ordered, self.defs, self._places
         if places is None:
             places = self._places = {slot: 1 << k for k, (_, slot) in enumerate(self.inputs)}
         for step in self.steps:
-            kind, reached = step.kind, step.reached
-            reads = step.ins if kind == SIMPLE else step.reads()
-            if reached < 0:
+            if step.reached < 0:
                 reached = 1 << len(places) if step in ordered else 0
-                for slot in reads:
+                for slot in step.ins if step.kind == SIMPLE else step.reads():
                     source = defs.get(slot)
                     reached |= places.get(slot, 0) if source is None else source.reached
                 step.reached = reached
-            if reached & inputs:
-                made += step.outs
-                if kind == SIMPLE:
-                    steps.append((step, reads, step.rule in LOOKING or step in ordered))
-                elif recorded or kind != OBSERVE:
-                    steps.append((step, reads, recorded or kind == COND))
-            elif recorded and kind != SIMPLE:
-                steps.append((step, (), True))
-        return Rerun(steps, [slot for slot in made if slot >= 0])
+        return places
+
+    def results_reached(self) -> int:
+        """The inputs that its results hang on, bit k for the k-th."""
+        places, reached = self.reach(), 0
+        for slot in self.outs:
+            source = self.defs.get(slot)
+            reached |= places.get(slot, 0) if source is None else source.reached
+        return reached
 
     def compared(self) -> dict[tuple[int, ...], list[tuple[str, int]]]:
         """By two integers that are compared more than once: the relation and the result of each comparison."""
