@@ -110,7 +110,7 @@ def test_nothing_runs_twice_for_the_same_inputs() -> None:
 
 
 def test_visits_grow_with_the_loops_not_with_their_nesting() -> None:
-    """A loop whose counter only an access looks at is not brought to rest again for each value of the counters around."""
+    """A loop is not brought to rest again for counters around it that only an access in it looks at."""
 
     def visits(depth: int) -> int:
         def nest(table: Any, n: Any, counters: tuple[Any, ...]) -> Any:
