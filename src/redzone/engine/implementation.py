@@ -7,6 +7,7 @@ are implemented by compiling themselves, which says nothing new.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import jax
@@ -21,11 +22,18 @@ _expanded: dict[int, tuple[Any, Any]] = {}
 
 def expansion(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     """What a high-level primitive of JAX (0.12 on) is expanded to before it is compiled."""
-    known = _expanded.get(id(eqn))
+    return _once(_expanded, 4096, eqn, _expand)
+
+
+def _once(
+    done: dict[int, tuple[Any, Any]], most: int, eqn: Any, work: Callable[[Any], tuple[Any, tuple[Any, ...]] | None]
+) -> tuple[Any, tuple[Any, ...]] | None:
+    """What this yields for an equation, worked out once; the equation is kept, so that its identity stands for it."""
+    known = done.get(id(eqn))
     if known is None or known[0] is not eqn:
-        if len(_expanded) > 4096:
-            _expanded.clear()
-        known = _expanded[id(eqn)] = (eqn, _expand(eqn))
+        if len(done) > most:
+            done.clear()
+        known = done[id(eqn)] = (eqn, work(eqn))
     found: tuple[Any, tuple[Any, ...]] | None = known[1]
     return found
 
@@ -73,13 +81,7 @@ _latest: dict[int, tuple[Any, Any]] = {}
 def implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     """The jaxpr and constants that a primitive's own implementation traces to, or None."""
     # What an equation's parameters say takes long to write down, and a loop's body is looked at more than once.
-    latest = _latest.get(id(eqn))
-    if latest is None or latest[0] is not eqn:
-        if len(_latest) > 1024:
-            _latest.clear()
-        latest = _latest[id(eqn)] = (eqn, _implementation(eqn))
-    found: tuple[Any, tuple[Any, ...]] | None = latest[1]
-    return found
+    return _once(_latest, 1024, eqn, _implementation)
 
 
 def _implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:

@@ -95,34 +95,28 @@ def _convert(eqn: Any) -> Function | None:
     return saturated
 
 
-@_made("div")
-def _div(eqn: Any) -> Function | None:
+def _in_wide(eqn: Any, function: Function) -> Function | None:
+    """A function of two integers that twice the width holds, of each pair."""
     dtype = np.dtype(eqn.outvars[0].aval.dtype)
     if dtype_info(dtype).bits > 32:
         return None
-
-    def quotient(a: Any, b: Any) -> Any:
-        """Toward zero; by zero, all bits set."""
-        a, b = a.astype(np.int64), b.astype(np.int64)
-        size = np.abs(a) // np.where(b == 0, 1, np.abs(b))
-        return np.where(b == 0, -1, np.where((a < 0) == (b < 0), size, -size)).astype(dtype)
-
-    return quotient
+    return lambda a, b: function(a.astype(np.int64), b.astype(np.int64)).astype(dtype)
 
 
-@_made("rem")
-def _rem(eqn: Any) -> Function | None:
-    dtype = np.dtype(eqn.outvars[0].aval.dtype)
-    if dtype_info(dtype).bits > 32:
-        return None
+def _quotient(a: Any, b: Any) -> Any:
+    """Toward zero; by zero, all bits set."""
+    size = np.abs(a) // np.where(b == 0, 1, np.abs(b))
+    return np.where(b == 0, -1, np.where((a < 0) == (b < 0), size, -size))
 
-    def remainder(a: Any, b: Any) -> Any:
-        """With the dividend's sign; by zero, the dividend."""
-        a, b = a.astype(np.int64), b.astype(np.int64)
-        size = np.abs(a) % np.where(b == 0, 1, np.abs(b))
-        return np.where(b == 0, a, np.where(a < 0, -size, size)).astype(dtype)
 
-    return remainder
+def _remainder(a: Any, b: Any) -> Any:
+    """With the dividend's sign; by zero, the dividend."""
+    size = np.abs(a) % np.where(b == 0, 1, np.abs(b))
+    return np.where(b == 0, a, np.where(a < 0, -size, size))
+
+
+MADE["div"] = lambda eqn: _in_wide(eqn, _quotient)
+MADE["rem"] = lambda eqn: _in_wide(eqn, _remainder)
 
 
 @_made("broadcast_in_dim")

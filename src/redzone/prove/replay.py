@@ -108,7 +108,6 @@ class Replay:
         """Whether the program was run on nothing but NaN."""
         self.path: list[str] = []
         self.marked: dict[int, int] = {}
-        self.implementations: dict[int, tuple[Any, Any] | None] = {}
         self.assumes = self.promises(self.jaxpr)
         """Whether anything is promised anywhere: then a run counts only when it is over."""
 
@@ -401,9 +400,7 @@ class Replay:
         """The implementation of a library's primitive."""
         if eqn.primitive in PLAIN or eqn.primitive in RULES or eqn.primitive in _FOLLOWED:
             return None
-        if id(eqn) not in self.implementations:
-            self.implementations[id(eqn)] = implementation(eqn)
-        return self.implementations[id(eqn)]
+        return implementation(eqn)
 
     def keep(self, eqn: Any, inputs: list[Any]) -> None:
         """Go on only where a promise is known to be kept."""
