@@ -61,7 +61,8 @@ def masked_runs(closed: Any, inventory: Inventory, in_facts: Sequence[Fact], mas
     """The runs of the program, made again with the conditions of these selects looked at."""
     jaxpr, consts = open_jaxpr(closed)
     sites = {site for found in masks.values() for site, _, _ in found}
-    program = Slicer(inventory, masks=masks, only=sites).program(jaxpr, consts, ())
+    narrow = inventory.about(sites | masks.keys(), (inventory.sites[site].home for site in sites))
+    program = Slicer(narrow, masks=masks, only=sites).program(jaxpr, consts, ())
     runner, _ = run_forward(program, in_facts, Counter())
     return runner.masked
 

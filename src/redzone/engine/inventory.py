@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Container, Iterable
 from typing import Any
 
 from redzone.access.site import Site
@@ -146,6 +148,41 @@ class Inventory:
         size[key] = total
         if busy:
             self.busy[key] = busy
+
+    def about(self, wanted: Container[int], homes: Iterable[Any]) -> Inventory:
+        """The same program with nothing busy but these equations, by identity, promises, and what holds them.
+
+        An equation that was not busy before is looked for in these jaxprs.
+        """
+        result = copy.copy(self)
+        result.busy, seen, at_home = {}, set[int](), {id(jaxpr) for jaxpr in homes}
+
+        def matters(eqn: Any) -> bool:
+            if id(eqn) in wanted:
+                return True
+            kind = SPECIAL.get(eqn.primitive)
+            if kind == 1:
+                return False
+            expanded = expansion(eqn) if kind == 7 else None
+            inside = [holds(inner) for inner in (children(eqn) if expanded is None else (expanded[0],))]
+            return any(inside) or kind not in (2, 3, 4, 5)
+
+        def holds(jaxpr: Any) -> bool:
+            key = id(jaxpr)
+            if key not in seen:
+                seen.add(key)
+                eqns = jaxpr.eqns
+                busy = {at for at in self.busy.get(key, ()) if matters(eqns[at])}
+                if key in at_home:
+                    busy |= {at for at, eqn in enumerate(eqns) if id(eqn) in wanted}
+                if busy:
+                    result.busy[key] = sorted(busy)
+            return key in result.busy
+
+        holds(self.keep[0])
+        # What no equation holds, as the implementations of primitives, stays as it is.
+        result.busy |= {key: busy for key, busy in self.busy.items() if key not in seen}
+        return result
 
     def touches(self, jaxpr: Any) -> bool:
         """Whether anything in a jaxpr matters whatever its results are used for; it has to be walked before."""

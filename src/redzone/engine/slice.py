@@ -316,7 +316,7 @@ class _Build:
         eqns, busy = jaxpr.eqns, slicer.inventory.busy.get(id(jaxpr), ())
         special_of, left = SPECIAL.get, len(busy)
         next_busy = busy[-1] if busy else -1
-        every = slicer.everything or bool(slicer.masks)
+        every, masks = slicer.everything, slicer.masks
         at = len(eqns)
         while True:
             for at in range(at - 1 if every or frame.pending else next_busy, -1, -1):  # noqa: B020
@@ -327,7 +327,7 @@ class _Build:
                         if v in wanted:
                             windows.flush(self, eqn, frame, v)
                 if every:
-                    self.every(eqn, frame)
+                    self.program.watched.append((eqn, [self.slot(frame, v) for v in outvars]))
                 asked = 0
                 for v in outvars:
                     if v in slots:
@@ -335,6 +335,8 @@ class _Build:
                 if at == next_busy:
                     left -= 1
                     next_busy = busy[left - 1] if left else -1
+                    for site, atom, case in masks.get(id(eqn), ()) if masks else ():
+                        self.program.masks.append((site, self.slot(frame, atom), case))
                 elif not asked and not every:
                     continue
                 frame.pending -= asked
@@ -352,14 +354,6 @@ class _Build:
                 break
         if wanted:
             windows.flush_inputs(self, frame)
-
-    def every(self, eqn: Any, frame: Frame) -> None:
-        """What is asked of each equation whether or not it matters for an access."""
-        slicer, program = self.slicer, self.program
-        for site, atom, case in slicer.masks.get(id(eqn), ()):
-            program.masks.append((site, self.slot(frame, atom), case))
-        if slicer.everything:
-            program.watched.append((eqn, [self.slot(frame, v) for v in eqn.outvars]))
 
     def emit(self, kind: int, eqn: Any, ins: Any, outs: Any) -> Step:
         step = Step(kind, eqn, tuple(ins), tuple(outs))

@@ -215,14 +215,23 @@ def restricted(program: Program, sites: Set[int]) -> Program:
     return part
 
 
-def as_conditions(needs: dict[int, Need], inputs: Sequence[Input]) -> tuple[Condition, ...]:
-    """Needs in the user's words; different parts of one argument get a condition each."""
+#: By input and identity of what is asked of it: that, and its conditions.
+Told = dict[tuple[int, int], tuple[Need, list[Condition]]]
+
+
+def as_conditions(needs: dict[int, Need], inputs: Sequence[Input], told: Told | None = None) -> tuple[Condition, ...]:
+    """Needs in the user's words; different parts of one argument get a condition each.
+
+    What many accesses ask for together is put into words once where they are `told` to the next.
+    """
     found: list[Condition] = []
+    told = {} if told is None else told
     for leaf, need in sorted(needs.items()):
-        for where, lo, hi in _parts(need):
-            shown = _shown(inputs[leaf], leaf, where, lo, hi)
-            if shown is not None:
-                found.append(shown)
+        known = told.get((leaf, id(need)))
+        if known is None:
+            shown = [_shown(inputs[leaf], leaf, where, lo, hi) for where, lo, hi in _parts(need)]
+            known = told[leaf, id(need)] = (need, [one for one in shown if one is not None])
+        found += known[1]
     return tuple(found)
 
 

@@ -19,7 +19,17 @@ from redzone.frontend.trace import Traced
 from redzone.prove.blame import loss_of, lost_at
 from redzone.prove.buffers import Buffers
 from redzone.prove.chain import chain_of
-from redzone.prove.conditions import Common, Proposal, as_conditions, narrowed, propose, provable, proves, restricted
+from redzone.prove.conditions import (
+    Common,
+    Proposal,
+    Told,
+    as_conditions,
+    narrowed,
+    propose,
+    provable,
+    proves,
+    restricted,
+)
 from redzone.prove.declared import declared_by
 from redzone.prove.exact import Exact
 from redzone.prove.lints import Lints
@@ -65,6 +75,7 @@ class Deciding(Seeking):
         self.for_z3: set[int] = set()
         """The accesses z3 might have settled, were it installed."""
         self.buffers = Buffers(traced)
+        self.told: Told = {}
         self.parts: dict[frozenset[int], Program] = {}
         """By accesses: the part of the program that decides them."""
 
@@ -435,7 +446,7 @@ class Deciding(Seeking):
             if found:
                 self.unsafe(access, site, found[id(site.eqn)])
                 return
-        conditions = as_conditions(proposal.needs, self.traced.inputs) + proposal.relations if proved else ()
+        conditions = as_conditions(proposal.needs, self.traced.inputs, self.told) + proposal.relations if proved else ()
         if conditions:
             access.verdict, access.rule, access.decided_by = Verdict.REQUIRES, f"RZ{family}02", "condition"
             access.requires = conditions

@@ -91,12 +91,15 @@ class Exact:
         self.ways: dict[int, tuple[Context, list[Context]]] = {}
         self.asked = 0
         self.asked_z3 = 0
+        self.known: dict[Any, tuple[Outcome | None, bool, Sequence[Seen]]] = {}
+        """By question: its outcome, whether z3 was missed, and what it was about, which keeps its identity that way."""
 
     def proves(self, site: Site, seen: Sequence[Seen]) -> Outcome | None:
         """An outcome without violations where there are none; only asked for a proof.
 
         A look at the few equations nearest to the index comes first: what lies behind them is often settled by its
-        bounds, and following it would use up what the question may cost.
+        bounds, and following it would use up what the question may cost. Where that look has cost all of it, a look
+        at more equations would too.
         """
         deep = self.elements
         self.elements = self.shallow
@@ -104,15 +107,23 @@ class Exact:
             outcome = self.decide(site, seen)
         finally:
             self.elements = deep
-        return outcome or self.decide(site, seen)
+        return outcome if outcome is not None or deep.work.done else self.decide(site, seen)
 
     @recorded("exactly")
     def decide(self, site: Site, seen: Sequence[Seen]) -> Outcome | None:
         """The violations of an access; None where it cannot be said."""
+        question = (self.elements is self.shallow, _question(site, seen))
+        known = self.known.get(question)
+        if known is not None:
+            self.elements.missed_z3 = self.elements.missed_z3 or known[1]
+            return known[0]
         work = self.elements.work
         if not work.begin():
             return None
+        before, self.elements.missed_z3 = self.elements.missed_z3, False
         outcome = self.decided(site, seen)
+        self.known[question] = (outcome, self.elements.missed_z3, seen)
+        self.elements.missed_z3 = self.elements.missed_z3 or before
         work.answered(outcome is not None and (not outcome.cases or outcome.needs is not None))
         return outcome
 
@@ -468,6 +479,16 @@ def _shape(context: Context, slot: int) -> tuple[Any, ...]:
         return tuple(step.eqn.outvars[step.outs.index(slot)].aval.shape) if slot in step.outs else ()
     place = next((p for p, s in context.program.inputs if s == slot), None)
     return tuple(context.program.jaxpr.invars[place].aval.shape) if place is not None else ()
+
+
+def _question(site: Site, seen: Sequence[Seen]) -> Any:
+    """Equal for accesses at the same indices of arrays as long as each other: a read and the write of its gradient."""
+    columns = []
+    for column in site.columns:
+        plain = column.also is None and column.repeat == 1 and type(column.limit) is int
+        index = site.eqn.invars[column.operand].aval
+        columns.append((column.column, column.limit if plain else None, index.shape, index.dtype))
+    return (*columns, *[(id(one.context), one.step.ins) for one in seen if not one.inside])
 
 
 def _inside(fact: Fact, column: Column) -> bool:
