@@ -7,7 +7,7 @@ its operands are, nothing is asked. Loops ask until the set of carries that matt
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,8 @@ _ANYTHING = Rule(anything, "none")
 
 _GET_P, _NEW_REF_P = primitives().get("get_p"), primitives().get("new_ref_p")
 _CONVERT_P, _SUM_P = primitives()["convert_element_type_p"], primitives()["reduce_sum_p"]
+_SELECT_P, _ADD_P, _LT_P = (primitives()[n] for n in ("select_n_p", "add_p", "lt_p"))
+_SELECT, _ADD, _LT = (RULES[p] for p in (_SELECT_P, _ADD_P, _LT_P))
 #: Primitives whose result is their operand under another name; a conversion only to the type it has.
 _RENAMING = frozenset(
     primitives()[n + "_p"]
@@ -344,7 +346,7 @@ class _Build:
                 if special is not None:
                     _SPECIAL[special](self, eqn, frame)
                 else:
-                    if asked:
+                    if asked and (eqn.primitive is not _SELECT_P or every or not self.wrap(eqns, at, frame)):
                         self.simple(eqn, frame)
                     if eqn.primitive in slicer.inventory.other:
                         self.foreign(eqn, frame)
@@ -395,6 +397,35 @@ class _Build:
             ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
         outs = (slots[outvars[0]],) if len(outvars) == 1 else tuple([slots.get(v, -1) for v in outvars])
         self.steps.append(Step(SIMPLE, eqn, tuple(ins), outs, rule))
+
+    def wrap(self, eqns: Sequence[Any], at: int, frame: Frame) -> bool:
+        """Make the steps of jnp's wrap of a negative index, `i < 0 ? i + n : i`, at once; False for another select.
+
+        It is three equations, one after the other, that nothing else looks at, before nearly every access.
+        """
+        if at < 2:
+            return False
+        test, moved, select = eqns[at - 2 : at + 1]
+        if moved.primitive is not _ADD_P or test.primitive is not _LT_P or len(select.invars) != 3:
+            return False
+        which, index, other = select.invars
+        if which is not test.outvars[0] or other is not moved.outvars[0] or type(index) is Literal:
+            return False
+        slots, (first, zero), (second, size) = frame.slots, test.invars, moved.invars
+        if first is not index or second is not index or type(zero) is not Literal or type(size) is not Literal:
+            return False
+        if which in slots or other in slots or which in frame.wanted or other in frame.wanted:
+            return False
+        if not dtype_info(index.aval.dtype).integral:
+            return False
+        known = slots.get(index)
+        slot, tested, added = self.slot(frame, index) if known is None else known, self.new(), self.new()
+        self.steps += (
+            Step(SIMPLE, select, (tested, slot, added), (slots[select.outvars[0]],), _SELECT),
+            Step(SIMPLE, moved, (slot, self.literal(size)), (added,), _ADD),
+            Step(SIMPLE, test, (slot, self.literal(zero)), (tested,), _LT),
+        )
+        return True
 
     def without_rule(self, eqn: Any, frame: Frame) -> Rule | None:
         """What stands for the rule of an equation whose primitive has none; None where its steps are made already."""

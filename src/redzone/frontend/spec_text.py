@@ -105,9 +105,7 @@ def _limit(item: str, text: str, scope: Any) -> tuple[str, Any]:
         return key, export.symbolic_shape(bound, scope=scope)[0]
     except Exception:
         # JAX's parser raises several types here, all of them about the text.
-        raise CannotCheck(
-            f"{key} in --arg {text!r} must be a number, or a size such as n-1, not {bound!r}"
-        ) from None
+        raise CannotCheck(f"{key} in --arg {text!r} must be a number, or a size such as n-1, not {bound!r}") from None
 
 
 def _number(text: str) -> list[int | float]:

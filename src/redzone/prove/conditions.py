@@ -42,8 +42,8 @@ class Proposal:
 class Common(Shared):
     """What the proposals of one program have in common."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, accesses: int = 0) -> None:
+        super().__init__(accesses)
         self.reruns: dict[tuple[int, int, int], Context | None] = {}
 
     def rerun(self, context: Context, step: Step, k: int) -> Context | None:
@@ -240,6 +240,8 @@ def _parts(need: Need) -> list[tuple[str, Any, Any]]:
         return [("", need.lo, need.hi)]
     lo, hi = np.broadcast_arrays(need.lo, need.hi)
     together = _boxes(lo, hi)
+    if len(together) == 1:
+        return together
     # Where the least and the greatest hold for different parts, each is said by itself if that is shorter.
     below, above = _boxes(lo, np.full_like(hi, FAR)), _boxes(np.full_like(lo, -FAR), hi)
     told = (below or (lo <= -FAR).all()) and (above or (hi >= FAR).all())

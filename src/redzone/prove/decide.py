@@ -56,7 +56,7 @@ FEW = 48
 EACH = 400
 #: How many inputs are tried where a condition is proved.
 FIRST = 3
-#: How many open accesses are many.
+#: How many open accesses, or inputs with a condition, are many.
 MANY = 8
 
 
@@ -99,7 +99,7 @@ class Deciding(Seeking):
         self.exactly(result, open_sites)
         proposals = self.confirmed(self.derived(open_sites))
         proved = {*proposals}
-        common = Common()
+        common = Common(len(open_sites))
         if self.analysis.inventory.equations > LARGE and len(open_sites) - len(proved) > MANY:
             # One sweep for all, instead of a walk for each.
             proved |= self.swept(open_sites, proposals, proved, common)
@@ -401,7 +401,7 @@ class Deciding(Seeking):
         """The conditions less every side that the proof does without."""
         known = [(need, summarised(self.facts[leaf])) for leaf, need in needs.items()]
         bounds = [bound for need, fact in known for bound in (need.lo, need.hi, fact.lo, fact.hi)]
-        if self.analysis.visits > CHEAP or any(type(b) not in (int, np.ndarray) for b in bounds):
+        if self.analysis.visits > CHEAP or len(needs) > MANY or any(type(b) not in (int, np.ndarray) for b in bounds):
             return needs
         for leaf in list(needs):
             for above in (True, False):

@@ -90,7 +90,6 @@ class Exact:
         self.shallow.deepest = SHALLOW
         self.ways: dict[int, tuple[Context, list[Context]]] = {}
         self.asked = 0
-        self.asked_z3 = 0
         self.known: dict[Any, tuple[Outcome | None, bool, Sequence[Seen]]] = {}
         """By question: its outcome, whether z3 was missed, and what it was about, which keeps its identity that way."""
 
@@ -118,8 +117,7 @@ class Exact:
             self.elements.missed_z3 = self.elements.missed_z3 or known[1]
             return known[0]
         work = self.elements.work
-        if not work.begin():
-            return None
+        work.begin()
         before, self.elements.missed_z3 = self.elements.missed_z3, False
         outcome = self.decided(site, seen)
         self.known[question] = (outcome, self.elements.missed_z3, seen)
@@ -248,11 +246,8 @@ class Exact:
 
     def solved(self, case: Case) -> bool:
         """Whether z3 rules out a region that isl could not."""
-        if self.asked_z3 >= solver.ASKED:
-            return False
-        ruled_out = solver.rules_out(self.elements, case.region, case.index)
-        self.asked_z3 += ruled_out is not None
-        return bool(ruled_out)
+        spent = self.elements.work.z3 >= solver.ASKED
+        return not spent and bool(solver.rules_out(self.elements, case.region, case.index))
 
     # Conditions
 

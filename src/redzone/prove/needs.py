@@ -31,8 +31,9 @@ from redzone.rules.table import SAME, SUMMARY
 #: How many equations deep a walk goes, and how many it looks at.
 DEEPEST = 80
 BUDGET = 100
-#: How many all walks of one program look at.
+#: How many all walks of one program look at, and how many more for each of its accesses.
 ALTOGETHER = 400
+MORE = 16
 
 
 _P = primitives()
@@ -104,8 +105,8 @@ class Answer:
 class Shared:
     """What the walks of one program have in common."""
 
-    def __init__(self) -> None:
-        self.budget = ALTOGETHER
+    def __init__(self, accesses: int = 0) -> None:
+        self.budget = ALTOGETHER + MORE * accesses
         self.answers: dict[Any, Answer] = {}
         self.cases: dict[Any, Context | None] = {}
         self.runs: list[Any] = []

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 PIECES = 40
 #: How often what a question may cost is halved, at most.
 HALVED = 4
+#: What a question about an index that is an input and little else costs: nine in ten of those answered.
+PLAIN = 40
 
 Piece = tuple[Region, Linear]
 Place = tuple[Linear, ...]
@@ -32,7 +34,7 @@ class Work:
     """How much all questions of one kind may cost in one check, and each of them: pieces and constraints looked at.
 
     Where one question got no answer the next like it seldom does: each may cost half of the one before, until one is
-    answered.
+    answered. What a plain question costs, each may, however many there are.
     """
 
     def __init__(self, limit: int, each: int | None = None) -> None:
@@ -43,17 +45,19 @@ class Work:
         self.started = effort[0]
         self.unanswered = 0
         """How many questions in a row got no answer."""
+        self.z3 = 0
+        """How often z3 was asked."""
 
     @property
     def done(self) -> bool:
         """Whether the question now asked has cost too much."""
         return self.pieces > self.most
 
-    def begin(self) -> bool:
-        """Begin with a question; False where nothing is left for it."""
+    def begin(self) -> None:
+        """Begin with a question."""
         self.started = effort[0]
         self.most = min(self.limit, self.pieces + (self.each >> min(self.unanswered, HALVED)))
-        return self.pieces <= self.limit
+        self.most = max(self.most, self.pieces + PLAIN)
 
     def answered(self, is_answered: bool) -> None:
         """Note what came of the question."""

@@ -2,7 +2,7 @@
 
 A region that is left over speaks of atoms. An atom that stands for a product, a bit operation or a shift is tied to
 its operands here, again as pieces over atoms. z3 then looks for a point: over the integers where no result can wrap,
-over bit-vectors where bits matter. It has a time limit for each access.
+over bit-vectors where bits matter. It has a limit for each access.
 """
 
 from __future__ import annotations
@@ -17,11 +17,15 @@ from redzone.prove.elements import Elements
 from redzone.prove.pieces import NotAffine, Piece
 from redzone.stages import recorded
 
-#: Milliseconds z3 may take for one access, and how many accesses of one check it is asked about.
-LIMIT = 500_000
+#: What z3 may take for one access, as it counts itself: a product is ruled out by a twentieth of this or not at all.
+LIMIT = 40_000
+#: The same where bits matter, which it goes through one by one.
+LIMIT_OF_BITS = 250_000
 #: Milliseconds after which it is over whatever was counted.
 LATEST = 2000
+#: How many accesses of one check it is asked about, and how many of them one without an answer counts for.
 ASKED = 8
+UNANSWERED = 4
 #: How many atoms are tied to their operands.
 TIED = 12
 #: Wide enough for any linear expression over machine integers that is met here.
@@ -113,7 +117,7 @@ def _asked(elements: Elements, tied: Tied, region: Region) -> bool | None:
         elements.missed_z3 = True
         return None
     solver = z3.SolverFor("QF_BV") if tied.needs_bits else z3.Solver()
-    solver.set("rlimit", LIMIT)
+    solver.set("rlimit", LIMIT_OF_BITS if tied.needs_bits else LIMIT)
     solver.set("timeout", LATEST)
     words = _Bits(z3) if tied.needs_bits else _Numbers(z3)
     for atom in tied.atoms:
@@ -126,6 +130,7 @@ def _asked(elements: Elements, tied: Tied, region: Region) -> bool | None:
         if made is not None:
             solver.add(words.atom(atom) == made)
     answer = solver.check()
+    elements.work.z3 += UNANSWERED if answer == z3.unknown else 1
     return None if answer == z3.unknown else bool(answer == z3.unsat)
 
 

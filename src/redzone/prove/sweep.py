@@ -90,6 +90,11 @@ class Sweep(Walk):
             for out in step.outs:
                 if out in asked:
                     self.push(context, step, out, asked.pop(out))
+            if step.bodies and self.contexts:
+                # What branches ask of their operands is known before those are come to.
+                for inner in [c for c in self.contexts.values() if c.step is step and _is_within(c, context)]:
+                    del self.contexts[id(inner.env)]
+                    self.back(inner)
         for _, slot in context.program.inputs:
             if slot in asked:
                 need = asked.pop(slot)
@@ -156,6 +161,11 @@ class Sweep(Walk):
             if is_about(context.program, a, b) or is_about(context.program, b, a):
                 need = Need(need.lo, need.hi, True)
         super().through(context, step, slot, need, stop, at)
+
+
+def _is_within(context: Context, outer: Context) -> bool:
+    """Whether a run is one of a branch or call that another run makes itself."""
+    return context.parent is not None and context.parent.env is outer.env
 
 
 def _depth(context: Context) -> int:
