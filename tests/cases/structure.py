@@ -231,6 +231,6 @@ def a_cursor_that_goes_on_as_long_as_told(x, n):
     def body(c):
         k, at, total = c
         at = jnp.where(k % 2 == 0, at + 1, at)
-        return k + 1, at, total + lax.dynamic_slice(x, (at,), (1,))[0]  #: unknown
+        return k + 1, at, total + lax.dynamic_slice(x, (at,), (1,))[0]  #: requires
 
     return lax.while_loop(lambda c: c[0] < n, body, (0, 0, 0.0))[2]

@@ -110,34 +110,39 @@ class _Carries:
 
     def step_range(self, env: list[Any], i: int) -> tuple[int, int] | None:
         """Bounds on how much a carry changes in one iteration."""
-        return self._change(env, i, self.body.outs[i], 12)
+        return change_of(self.body, env, self.slot[i], self.body.outs[i])
 
-    def _change(self, env: list[Any], i: int, slot: int, depth: int) -> tuple[int, int] | None:
-        if slot == self.slot[i]:
-            return (0, 0)
-        step = self.body.defs.get(slot)
-        if step is None or step.kind != SIMPLE or depth == 0:
-            return None
-        if step.rule is SAME:
-            return self._change(env, i, step.ins[0], depth - 1)
-        primitive = step.eqn.primitive
-        if primitive is _ADD or primitive is _SUB:
-            pairs = ((0, 1), (1, 0)) if primitive is _ADD else ((0, 1),)
-            for mine, other in pairs:
-                change = self._change(env, i, step.ins[mine], depth - 1)
-                if change is not None:
-                    by = summarised(env[step.ins[other]])
-                    lo, hi = (by.lo, by.hi) if primitive is _ADD else (-by.hi, -by.lo)
-                    return (change[0] + lo, change[1] + hi)
-            return None
-        if primitive is _SELECT:
-            changes = [self._change(env, i, s, depth - 1) for s in step.ins[1:]]
-            if any(c is None for c in changes):
-                return None
-            return (min(c[0] for c in changes if c), max(c[1] for c in changes if c))
-        if primitive is _CONVERT and step.eqn.invars[0].aval.dtype == step.eqn.outvars[0].aval.dtype:
-            return self._change(env, i, step.ins[0], depth - 1)
+
+def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int = 12) -> tuple[int, int] | None:
+    """Bounds on how much a loop's body adds to a carry, from its input slot to its result, in one iteration.
+
+    What it adds it may add modulo the carry's integer type; each element of an array gets its own.
+    """
+    if slot == first:
+        return (0, 0)
+    step = body.defs.get(slot)
+    if step is None or step.kind != SIMPLE or depth == 0:
         return None
+    if step.rule is SAME:
+        return change_of(body, env, first, step.ins[0], depth - 1)
+    primitive = step.eqn.primitive
+    if primitive is _ADD or primitive is _SUB:
+        pairs = ((0, 1), (1, 0)) if primitive is _ADD else ((0, 1),)
+        for mine, other in pairs:
+            change = change_of(body, env, first, step.ins[mine], depth - 1)
+            if change is not None:
+                by = summarised(env[step.ins[other]])
+                lo, hi = (by.lo, by.hi) if primitive is _ADD else (-by.hi, -by.lo)
+                return (change[0] + lo, change[1] + hi)
+        return None
+    if primitive is _SELECT:
+        changes = [change_of(body, env, first, s, depth - 1) for s in step.ins[1:]]
+        if any(c is None for c in changes):
+            return None
+        return (min(c[0] for c in changes if c), max(c[1] for c in changes if c))
+    if primitive is _CONVERT and step.eqn.invars[0].aval.dtype == step.eqn.outvars[0].aval.dtype:
+        return change_of(body, env, first, step.ins[0], depth - 1)
+    return None
 
 
 def counted_by(body: Program, slot: int, out: int) -> int | None:

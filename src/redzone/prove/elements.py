@@ -17,7 +17,7 @@ from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.affine import Atom, Linear, Region
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
-from redzone.engine.loops import counted_by
+from redzone.engine.loops import change_of, counted_by
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Step
 from redzone.frontend.compat import primitives
 from redzone.frontend.trace import Input
@@ -32,6 +32,8 @@ LOOKS = 160
 DEPTH = 60
 #: How many pieces an integer may have where only a proof is asked for, and its bounds often do.
 FEWER = 24
+#: How much more than this a carry is moved by in one iteration is not followed.
+NEAR = 2**30
 #: How many elements of a constant table are told apart where the position is not known.
 TABLE = 16
 
@@ -262,22 +264,42 @@ class Elements:
         if out == slot:
             # Handed from iteration to iteration as it came.
             return self.value(parent, source, place)
+        return self.moved(
+            context, slot, out, place, self.value(parent, source, place), via.eqn.outvars[position - consts]
+        )
+
+    def moved(
+        self, context: Context, slot: int, out: int, place: Place, firsts: list[Piece], result: Any
+    ) -> list[Piece]:
+        """A carry that each iteration adds something between two numbers to: its first value and what was added."""
+        fact, info = summarised(context.env[slot]), dtype_info(result.aval.dtype)
         by = counted_by(context.program, slot, out)
-        fact = summarised(context.env[slot])
-        dtype = via.eqn.outvars[position - consts].aval.dtype
-        info = dtype_info(dtype)
-        if by is None or type(fact.lo) is not int or type(fact.hi) is not int:
+        change = change_of(context.program, context.env, slot, out) if by is None else (by, by)
+        if change is None or any(type(n) is not int or abs(n) > NEAR for n in change):
             raise NotAffine
-        if fact.lo + by < info.min or fact.hi + by > info.max:
-            # An addition could wrap: then it is no counter.
+        if type(fact.lo) is not int or type(fact.hi) is not int or info.kind not in "iu":
             raise NotAffine
-        t = self.iteration(context)
+        (low, high), t, within = change, self.iteration(context), list[Linear]()
+        added = t * low
+        if by is None:
+            # A negative iteration is none, so the sum lies between so many times the least and the greatest.
+            ((counter, _),) = t.terms.items()
+            self.kept.append(context.env)
+            most = min(counter.hi, 2**63)
+            added = self.atom(("s", id(context.env), slot, _key(place)), "s", min(0, low * most), max(0, high * most))
+            within = [added - t * low, t * high - added]
+        # Where one more addition stays inside its type wherever the carry is, none of them wraps.
+        wraps = fact.lo + low < info.min or fact.hi + high > info.max
         pieces = []
-        for region, first in self.held(self.value(parent, source, place), dtype):
-            now = first + t * by
-            inside = region.where(now - fact.lo, Linear(fact.hi) - now)
-            if inside is not None:
-                pieces.append((inside, now))
+        for region, first in self.held(firsts, result.aval.dtype):
+            inside = region.where(*within)
+            if inside is None:
+                continue
+            now = first + added
+            for part, value in fitted(self, inside, now, info) if wraps else [(inside, now)]:
+                known = part.where(value - fact.lo, Linear(fact.hi) - value)
+                if known is not None:
+                    pieces.append((known, value))
         return pieces
 
     def table(self, context: Context, slot: int, place: Place) -> list[Piece]:

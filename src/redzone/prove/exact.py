@@ -56,9 +56,12 @@ class Case:
         return self.index - self.column.limit - 1 if self.above else -self.index - 1
 
     def is_certain(self) -> bool:
-        """Whether it is made of iterations and positions alone, so that no input has a say in it."""
+        """Whether it is made of iterations and positions alone, so that no input has a say in it.
+
+        Not of values nobody can look into (v), nor of what was added now and then (s).
+        """
         atoms = {*self.region.box, *self.region.atoms(), *self.index.terms}
-        return self.point is not None and all(a.leaf < 0 and not a.name.startswith("v") for a in atoms)
+        return self.point is not None and all(a.leaf < 0 and a.name[0] not in "vs" for a in atoms)
 
 
 @dataclasses.dataclass(slots=True)
@@ -171,6 +174,9 @@ class Exact:
                 # What wraps where the program does not run, does not wrap.
                 self.overflows += [both for path in paths for r in spilled if (both := path.both(r)) is not None]
                 for path in paths:
+                    self.elements.work.end()
+                    if self.elements.work.spent:
+                        raise NotAffine
                     for region, value in pieces:
                         both = path.both(region)
                         if both is None:
@@ -262,6 +268,9 @@ class Exact:
         for case in cases:
             if case.region.where(*chosen) is None or not self.possible(case):
                 continue
+            if self.elements.work.spent:
+                # What is not gone through to its end is no condition.
+                lost = True
             outcome.cases.append(case)
             case.made = _is_made(case, self.ends_by_type)
             outcome.made = outcome.made or case.made

@@ -9,6 +9,7 @@ an array that was written to. What is added outside is nothing if it is zero the
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -17,7 +18,7 @@ from redzone.domains import Fact
 from redzone.engine import Analysis, masked_runs
 from redzone.engine.forward import Context
 from redzone.engine.inventory import CALLS, SCAN_P, WHILE_P
-from redzone.engine.program import OBSERVE, SIMPLE, Step
+from redzone.engine.program import BITS, OBSERVE, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
 from redzone.engine.slice import Masks
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
@@ -39,6 +40,7 @@ class Uses:
         self.known: dict[int, dict[Any, list[tuple[Any, int]]]] = {}
         self.results: dict[int, set[Any]] = {}
         self.makers: dict[int, dict[Any, Any]] = {}
+        self.made_from: dict[int, dict[Any, int]] = {}
 
     def of(self, jaxpr: Any, var: Any) -> list[tuple[Any, int]]:
         table = self.known.get(id(jaxpr))
@@ -53,20 +55,29 @@ class Uses:
             raise NotMasked
         return table.get(var, [])
 
-    def behind(self, jaxpr: Any, atoms: Iterable[Any]) -> set[Any]:
-        """The variables that these are made from, as far as a condition on one can say something of another.
+    def behind(self, jaxpr: Any, atoms: Iterable[Any]) -> int:
+        """The values that these are made from, as far as a condition on one can say something of another: a bit each.
 
         What a loop yields is known by itself: nothing that is learnt of it says anything of what goes in.
         """
-        found: set[Any] = set()
-        waiting = list(atoms)
-        while waiting:
-            atom = waiting.pop()
-            if type(atom) is not Literal and atom not in found:
-                found.add(atom)
-                made = self.maker(jaxpr, atom)
-                if made is not None and made.primitive not in _LOOPS:
-                    waiting += made.invars
+        table = self.made_from.get(id(jaxpr))
+        if table is None:
+            bits = itertools.cycle(BITS)
+            table = self.made_from[id(jaxpr)] = {v: next(bits) for v in jaxpr.invars} | dict.fromkeys(
+                jaxpr.constvars, 0
+            )
+            for eqn in jaxpr.eqns:
+                before = 0
+                if eqn.primitive not in _LOOPS:
+                    for atom in eqn.invars:
+                        if type(atom) is not Literal:
+                            before |= table[atom]
+                for v in eqn.outvars:
+                    table[v] = before | next(bits)
+        found = 0
+        for atom in atoms:
+            if type(atom) is not Literal:
+                found |= table[atom]
         return found
 
     def maker(self, jaxpr: Any, var: Any) -> Any:
@@ -295,14 +306,14 @@ def _is_related(uses: Uses, site: Site, found: _Found) -> bool:
     jaxpr = site.home
     mine = uses.behind(jaxpr, [site.eqn.invars[column.operand] for column in site.columns])
     theirs = uses.behind(jaxpr, [found.condition])
-    if not mine.isdisjoint(theirs):
+    if mine & theirs:
         return True
     if not site.chain or site.chain[0].primitive in _LOOPS:
         # Two inputs are two values.
         return False
     # What goes into a function may be made from the same outside it.
-    inputs = set(jaxpr.invars)
-    return not inputs.isdisjoint(mine) and not inputs.isdisjoint(theirs)
+    inputs = uses.behind(jaxpr, jaxpr.invars)
+    return bool(inputs & mine and inputs & theirs)
 
 
 def _judged(context: Context, wanted: dict[int, int]) -> Iterable[tuple[int, bool]]:

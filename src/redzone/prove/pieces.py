@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 PIECES = 40
 #: How often what a question may cost is halved, at most.
 HALVED = 4
-#: What a question about an index that is an input and little else costs: nine in ten of those answered.
-PLAIN = 40
+#: What a question about an index that is made of an input or two and little else may cost.
+PLAIN = 120
 
 Piece = tuple[Region, Linear]
 Place = tuple[Linear, ...]
@@ -53,11 +53,16 @@ class Work:
         """Whether the question now asked has cost too much."""
         return self.pieces > self.most
 
+    @property
+    def spent(self) -> bool:
+        """Whether it has, and all questions together have too."""
+        return self.pieces > self.most and self.pieces > self.limit
+
     def begin(self) -> None:
         """Begin with a question."""
         self.started = effort[0]
         self.most = min(self.limit, self.pieces + (self.each >> min(self.unanswered, HALVED)))
-        self.most = max(self.most, self.pieces + PLAIN)
+        self.most = max(self.most, self.pieces + (PLAIN >> min(self.unanswered, HALVED // 2)))
 
     def answered(self, is_answered: bool) -> None:
         """Note what came of the question."""

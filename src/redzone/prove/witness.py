@@ -88,9 +88,12 @@ def breaking(
         return None
     plain = [c for leaf in needs for above in (True, False) if (c := _beyond(inputs, facts, needs, leaf, above))]
     sums = [c for one in relations for above in (True, False) if (c := _unrelated(inputs, facts, needs, one, above))]
+    # What nothing is asked of may have to say that something happens: 1 rather than 0.
+    ones = {i: plain_value(source, fact, 1) for i, (source, fact) in enumerate(zip(inputs, facts, strict=True))}
+    lively = [ones | chosen for chosen in (*plain, *sums)]
     candidates = [
         chosen
-        for chosen in (*plain, *sums, *points, *_candidates(inputs, facts, needs, True, site))
+        for chosen in (*plain, *sums, *points, *lively, *_candidates(inputs, facts, needs, True, site))
         if all(_keeps(facts[leaf], value) for leaf, value in chosen.items())
     ]
     for compiles in (False, True):
