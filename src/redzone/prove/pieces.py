@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 PIECES = 40
 #: How often what a question may cost is halved, at most.
 HALVED = 4
-#: What a question about an index that is made of an input or two and little else may cost.
-PLAIN = 120
+#: What a question about an index that is made of an input or two and little else may cost, and what one may at most
+#: that costs as much as another that was answered.
+PLAIN, ALIKE = 120, 256
 
 Piece = tuple[Region, Linear]
 Place = tuple[Linear, ...]
@@ -34,7 +35,7 @@ class Work:
     """How much all questions of one kind may cost in one check, and each of them: pieces and constraints looked at.
 
     Where one question got no answer the next like it seldom does: each may cost half of the one before, until one is
-    answered. What a plain question costs, each may, however many there are.
+    answered. What a plain question costs, or one that was answered before, each may, however many there are.
     """
 
     def __init__(self, limit: int, each: int | None = None) -> None:
@@ -43,6 +44,7 @@ class Work:
         self.pieces = 0
         self.most = min(limit, each)
         self.started = effort[0]
+        self.begun, self.plain = 0, PLAIN
         self.unanswered = 0
         """How many questions in a row got no answer."""
         self.z3 = 0
@@ -62,11 +64,14 @@ class Work:
         """Begin with a question."""
         self.started = effort[0]
         self.most = min(self.limit, self.pieces + (self.each >> min(self.unanswered, HALVED)))
-        self.most = max(self.most, self.pieces + (PLAIN >> min(self.unanswered, HALVED // 2)))
+        self.most = max(self.most, self.pieces + (self.plain >> min(self.unanswered, HALVED // 2)))
+        self.begun = self.pieces
 
     def answered(self, is_answered: bool) -> None:
         """Note what came of the question."""
         self.unanswered = 0 if is_answered else self.unanswered + 1
+        if is_answered:
+            self.plain = max(self.plain, min((self.pieces - self.begun) * 5 // 4, ALIKE))
 
     def end(self) -> None:
         """Count the constraints looked at since the beginning."""
