@@ -124,7 +124,8 @@ def promised(aval: Any, low: Any, high: Any, finite: bool = False) -> Fact:
     hi = widest.hi if high is None else _bound(_outward(high, dtype, np.maximum))
     rank = len(aval.shape)
     lo, hi = _ranked(lo, rank), _ranked(hi, rank)
-    fact = settle(lo, hi, widest.nan) if type(lo) is type(hi) else _mixed(lo, hi, widest.nan)
+    alike = type(lo) is type(hi) and type(lo) is not tuple
+    fact = settle(lo, hi, widest.nan) if alike else _mixed(lo, hi, widest.nan)
     if dtype_info(dtype).integral or finite:
         # A promise beyond what the dtype holds says no more than the dtype does.
         fact = summarised(fact) if fact.kept and not _within(fact, widest) else fact
@@ -147,6 +148,7 @@ def _outward(value: Any, dtype: Any, pick: Any) -> Any:
 
 
 def _bound(value: Any) -> Any:
+    """A number, an array kept apart, or the ends of an array that is not."""
     if not is_plain(value):
         return value
     array = np.asarray(value)

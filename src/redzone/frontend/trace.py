@@ -50,6 +50,9 @@ class Spec:
         shown = self.dtype if _extended(self.dtype) else np.dtype(self.dtype)
         for name in ("min", "max"):
             value = getattr(self, name)
+            if isinstance(value, jax.Array):
+                value = np.asarray(value)
+                object.__setattr__(self, name, value)
             if value is not None and not is_bound(value):
                 raise TypeError(f"Spec: {name} must be a number, an array of numbers or a size, not {value!r}")
         if not isinstance(self.min, str) and not isinstance(self.max, str):

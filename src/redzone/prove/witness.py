@@ -179,9 +179,16 @@ def _within(fact: Fact, need: Need | None) -> tuple[int, int]:
 def filled(inputs: Sequence[Input], facts: Sequence[Fact], chosen: dict[int, Any]) -> list[Any]:
     """One array per input: the chosen ones, and the plainest the contract allows for the rest."""
     return [
-        chosen[i] if i in chosen else plain_value(source, fact)
+        _allowed(source, chosen[i] if i in chosen else plain_value(source, fact))
         for i, (source, fact) in enumerate(zip(inputs, facts, strict=True))
     ]
+
+
+def _allowed(source: Input, value: Any) -> Any:
+    """The same, or the nearest the contract allows: a summarised fact does not know what is said of single elements."""
+    if np.ndim(source.min) == 0 and np.ndim(source.max) == 0:
+        return value
+    return np.clip(value, source.min, source.max).astype(source.aval.dtype)
 
 
 def just_outside(
