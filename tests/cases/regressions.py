@@ -234,3 +234,42 @@ def rows_of_a_wide_type_that_go_round(x, y, flags):
         return jnp.concatenate([rows[1:], rows[:1]]), lax.dynamic_slice(x, (at,), (1,))  #: requires
 
     return lax.scan(body, y, flags)
+
+
+@case(f32(5), i32(3, min=0, max=9))
+def lanes_that_are_done_seen_by_others(x, starts):
+    def lane(start):
+        def body(carry):
+            return carry[0] + 1, lax.all_gather(carry[0], "lanes")
+
+        return lax.while_loop(lambda c: c[0] < 4, body, (start, jnp.zeros(3, jnp.int32)))[1]
+
+    return x[jax.vmap(lane, axis_name="lanes")(starts)]  #: unknown
+
+
+@case(f32(5), i32(3, min=0, max=9))
+def read_by_a_lane_that_is_done_for_another(x, starts):
+    def lane(start):
+        def body(carry):
+            at, best = carry
+            value = x[at]  #: unknown
+            return at + 1, jnp.maximum(best, lax.pmax(value, "lanes"))
+
+        return lax.while_loop(lambda c: c[0] < 4, body, (start, 0.0))[1]
+
+    return jax.vmap(lane, axis_name="lanes")(starts)
+
+
+@case(f32(5), i32(3, min=0, max=9))
+def a_condition_that_looks_at_the_next_lane(x, starts):
+    def lane(start):
+        def goes_on(carry):
+            return lax.ppermute(carry[0], "lanes", [(0, 1), (1, 2), (2, 0)]) < 4  #: safe
+
+        def body(carry):
+            at, total = carry
+            return at + 1, total + x[at]  #: unknown
+
+        return lax.while_loop(goes_on, body, (start, 0.0))[1]
+
+    return jax.vmap(lane, axis_name="lanes")(starts)

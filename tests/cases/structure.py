@@ -234,3 +234,25 @@ def a_cursor_that_goes_on_as_long_as_told(x, n):
         return k + 1, at, total + lax.dynamic_slice(x, (at,), (1,))[0]  #: requires
 
     return lax.while_loop(lambda c: c[0] < n, body, (0, 0, 0.0))[2]
+
+
+@case(f32(20), f32(40), i32(40, min=0, max=19), i32(11, min=0, max=40))
+def rows_of_a_sparse_matrix_side_by_side(x, data, columns, ends):
+    def row(i):
+        def add(k, total):
+            return total + data[k] * x[columns[k]]  #: masked safe
+
+        return lax.fori_loop(ends[i], ends[i + 1], add, 0.0)  #: safe
+
+    return jax.vmap(row)(jnp.arange(10))
+
+
+@case(f32(20), f32(40), i32(40, min=0, max=19), i32(11, min=0, max=41))
+def rows_of_a_sparse_matrix_past_its_end(x, data, columns, ends):
+    def row(i):
+        def add(k, total):
+            return total + data[k] * x[columns[k]]  #: unknown safe
+
+        return lax.fori_loop(ends[i], ends[i + 1], add, 0.0)  #: safe
+
+    return jax.vmap(row)(jnp.arange(10))

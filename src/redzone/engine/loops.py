@@ -15,8 +15,9 @@ from redzone.domains import DtypeInfo, Fact, dtype_info, join, leq, meet, settle
 from redzone.domains.fact import strided
 from redzone.domains.symbolic import at_most
 from redzone.engine.continuing import Condition
+from redzone.engine.lanes import stay_apart
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
-from redzone.engine.program import OBSERVE, SIMPLE, LoopShape, Program, Step
+from redzone.engine.program import SIMPLE, LoopShape, Program, Step
 from redzone.engine.search import stays_below
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
@@ -504,7 +505,7 @@ def _while(
         inside: dict[int, Fact] = {}
         enters = when(carries.now, 1) is not None
         if enters:
-            lane = batched and is_lanewise(body)
+            lane = batched and stay_apart(step)
 
             def run() -> list[Any]:
                 # What a lane that is done computes is thrown away: only running lanes make new carries.
@@ -533,29 +534,13 @@ def _while(
         if held is not None:
             held = {**held, **{i: _within(held[i], bound) for i, bound in inside.items()}}
             runner.run(body, feed(held), True, context, step, 0, tested=None if batched else checked)
-            running = when(now, 1, lane=True) if batched else None
+            running = when(now, 1, lane=True) if batched and stay_apart(step) else None
             if running is not None:
                 runner.run(body, feed(running), True, context, step, 0, lanes=True)
     left = when(now, 0) or now
     for i, out in enumerate(step.outs):
         if out >= 0:
             env[out] = left[i]
-
-
-def is_lanewise(body: Program) -> bool:
-    """Whether no lane of a batched body can see another's values, as far as it was asked for."""
-    known = body.memo.get("lanewise")
-    if known is None:
-        known = body.memo["lanewise"] = all(
-            step.kind == OBSERVE
-            or (
-                step.kind == SIMPLE
-                and step.rule is not None
-                and (step.rule.pointwise or step.eqn.primitive.name in ("select_n", "broadcast_in_dim", "iota"))
-            )
-            for step in body.steps
-        )
-    return bool(known)
 
 
 def _trips(carries: _Carries, held: dict[int, Fact] | None) -> int | None:

@@ -362,6 +362,7 @@ def primitives() -> dict[str, Any]:
         "jax._src.custom_derivatives",
         "jax._src.prng",
         "jax._src.random",
+        "jax._src.random.prng",
         "jax._src.pjit",
         "jax._src.dispatch",
         "jax._src.shard_map",
