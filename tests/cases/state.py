@@ -228,3 +228,13 @@ def the_end_of_a_row_written_somewhere(x, kinds, i, j):
     table = lax.scatter(table, jnp.stack([i, i * 0 + 1]), jnp.array([1, 12]), numbers, mode="clip")  #: safe
     at = table[j, 2]  #: safe
     return lax.dynamic_slice(x, (at,), (1,))  #: unsafe
+
+
+@case(i32(2), i32(), requires=("-2 ≤ player ≤ 1", "0 ≤ player ≤ 3"))
+def whoever_holds_the_higher_card(cards, player):
+    higher = cards[player] > cards[1 - player]  #: requires
+    return lax.cond(
+        higher,
+        lambda: jnp.zeros(2).at[player].set(1.0),  #: requires
+        lambda: jnp.zeros(2).at[1 - player].set(1.0),  #: requires
+    )

@@ -272,7 +272,7 @@ class Exact:
                 # What is not gone through to its end is no condition.
                 lost = True
             outcome.cases.append(case)
-            case.made = _is_made(case, self.ends_by_type)
+            case.made = _is_made(case, self.ends_by_type) and not any(self.goes_on(case, other) for other in cases)
             outcome.made = outcome.made or case.made
             relation = self.related(case)
             kept = self.kept_out(case) if relation is None else None
@@ -295,6 +295,18 @@ class Exact:
             outcome.needs = self.needs(limits)
             outcome.relations = self.shown(relations)
         return outcome
+
+    def goes_on(self, case: Case, other: Case) -> bool:
+        """Whether the same index goes further than in this region, where inputs are compared with each other in both.
+
+        Then its end there limits nothing: it is where one of those is read at another place, counted from the end or
+        held inside its array.
+        """
+        if other is case or other.above != case.above or other.index.key() != case.index.key():
+            return False
+        if not case.region.guards or not other.region.guards:
+            return False
+        return not _is_made(other, self.ends_by_type) and self.possible(other)
 
     def ends_by_type(self, atom: Atom, up: bool) -> bool:
         """Whether nothing but its integer type ends the value that an atom stands for."""
