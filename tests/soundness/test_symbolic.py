@@ -11,7 +11,7 @@ import pytest
 from jax import export, lax
 
 import redzone
-from redzone.domains import Fact, dtype_info
+from redzone.domains import Fact, dtype_info, meet
 from redzone.domains.symbolic import sizes
 from redzone.rules import integers
 from tests.fuzz.exact import Interpreter
@@ -197,3 +197,12 @@ def test_a_padded_array_of_a_size_that_is_surely_small():
         return x.at[jnp.where(at > 2, at, 0)].get(mode="promise_in_bounds")
 
     assert redzone.check(padded, jax.ShapeDtypeStruct((n,), np.float32)).accesses[-1].verdict == "safe"
+
+
+def test_a_known_number_stays_one_beside_a_size() -> None:
+    (n,) = export.symbolic_shape("n")
+    with sizes([n]):
+        known, size = Fact(1, 1, 0), Fact(n - 3, n - 1)
+        assert meet(known, size) is known
+        assert meet(size, known) is known
+        assert meet(Fact(0, 0, 0), Fact(n, n + 1)) is None
