@@ -216,6 +216,36 @@ def sampled_by_weights_without_end(x, p, key):
     return x[at]  #: safe
 
 
+@case(f32(16), flag(16), u32(2))
+def sampled_among_those_that_are_free(x, free, key):
+    at = jax.random.choice(jax.random.wrap_key_data(key), jnp.arange(16), p=free / free.sum())  #: safe
+    return x[at]  #: safe
+
+
+@case(f32(16), f32(16), u32(2))
+def sampled_among_those_that_are_not_empty(x, values, key):
+    full = 1.0 - (values == -jnp.inf)
+    at = jax.random.choice(jax.random.wrap_key_data(key), jnp.arange(16), p=full / full.sum())  #: safe
+    return x[at]  #: safe
+
+
+@case(f32(16), flag(16), i32(), u32(2))
+def sampled_by_a_part_of_any_sign(x, free, total, key):
+    at = jax.random.choice(jax.random.wrap_key_data(key), 16, p=free / total)  #: safe
+    return x[at]  #: unknown
+
+
+@case(f32(4), flag(), flag())
+def divided_by_a_zero_that_was_an_integer(x, a, b):
+    return x[jnp.minimum(jnp.nan_to_num(a / b.sum()), 3.0).astype(int)]  #: safe
+
+
+@case(f32(4), flag(), flag())
+def divided_by_a_zero_of_either_sign(x, a, b):
+    part = a.astype(jnp.float32) / jnp.where(b, -0.0, 1.0)
+    return x[jnp.minimum(jnp.nan_to_num(part), 3.0).astype(int)]  #: unsafe
+
+
 @case(f32(20), i32(6), i32())
 def wrapped_by_a_size_that_is_given(x, i, n):
     return lax.dynamic_slice(x, ((i % jnp.maximum(n, 1))[2],), (1,))  #: requires

@@ -266,7 +266,9 @@ LOOPS, REFINE, FORWARD = "engine.loops", "engine.refine", "engine.forward"
 
 ENGINE_MUTANTS = [
     EngineMutant("a conjunction fails by its first part", "engine.forward:parts_of", _fails_by_its_first_part),
-    EngineMutant("every quotient is a share", "engine.forward:is_share", lambda right: lambda program, step: True),
+    EngineMutant("every quotient is a share", "engine.share:is_share", lambda right: lambda program, step: True),
+    EngineMutant("no zero is negative", "engine.share:_no_negative_zero", lambda right: lambda *given: True),
+    EngineMutant("no lane sees another", "engine.loops:stay_apart", lambda right: lambda step: True),
     EngineMutant("a row is written backwards", "rules.indexing:_row_written", _row_backwards),
     EngineMutant("< is read as ≤ - 1 too strictly", f"{REFINE}:_satisfying", _relation_read_as({"le": "lt"})),
     EngineMutant("≥ is read as >", f"{REFINE}:_satisfying", _relation_read_as({"ge": "gt"})),

@@ -19,7 +19,7 @@ from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import before, running_sum, summed
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, assuming, narrows
-from redzone.engine.share import SHARE, is_share
+from redzone.engine.share import quotient
 from redzone.engine.tabulate import SPREAD, tabulated
 from redzone.engine.wrapping import from_the_end, wrapped_by
 from redzone.frontend.compat import primitives
@@ -193,7 +193,7 @@ class Runner:
                 env[outs[0]] = result if type(result) is Fact else result[0]
                 if more is not None:
                     if more is _DIV:
-                        self.share(program, env, step)
+                        env[outs[0]] = quotient(program, env, step)
                     elif step.extra is not False:
                         self.blend(program, env, step)
             else:
@@ -348,13 +348,6 @@ class Runner:
         if key not in self.assumed:
             self.assumed[key] = assuming(program, env, slot, truth, level)
         return self.assumed[key]
-
-    def share(self, program: Program, env: list[Any], step: Step) -> None:
-        if step.extra is None:
-            step.extra = is_share(program, step)
-        fact = env[step.outs[0]]
-        if step.extra and type(fact.lo) is float:
-            env[step.outs[0]] = meet(fact, SHARE) or fact
 
     def blend(self, program: Program, env: list[Any], step: Step) -> None:
         """A sum or product in which something counts only under a condition, `x * (a == 1)`: with and without it."""

@@ -5,21 +5,90 @@ the quotient of one by the sum is at most 1. Where the sum is 0 or infinite the 
 exponentials count: they are no negative zero, and none is so small that it counts as zero in the sum but not in
 the quotient. The numerator and what is summed must be the same array, and each sum must stand beside the
 elements it was made from.
+
+A quotient of other numbers that are not negative, `mask / mask.sum()`, is not negative either, or NaN, unless what is
+divided by is a negative zero. A zero that was converted from an integer is none, nor is a sum of such.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from redzone.domains import Fact, dtype_info
+from redzone.domains import Fact, dtype_info, meet, summarised
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
+from redzone.rules.table import SAME
 
 _P = primitives()
 _EXP, _SUM, _BROADCAST = _P["exp_p"], _P["reduce_sum_p"], _P["broadcast_in_dim_p"]
+_CONVERT, _ABS, _SUB = _P["convert_element_type_p"], _P["abs_p"], _P["sub_p"]
+_MOVES = (_BROADCAST, _P["reshape_p"], _P["squeeze_p"])
 
 #: A division may be done by a product with a reciprocal, rounded once more.
 SHARE = Fact(0.0, 1.001, 1, True)
+NOT_NEGATIVE = Fact(0.0, math.inf, 1, True)
+
+#: What is known of a division from how its operands are made.
+PLAIN, POSITIVE, WHOLE = range(3)
+#: How many steps are looked through.
+DEEP = 8
+
+
+def quotient(program: Program, env: list[Any], step: Step) -> Fact:
+    """What a division yields, by its rule and by how its operands are made."""
+    fact: Fact = env[step.outs[0]]
+    if step.extra is None:
+        step.extra = WHOLE if is_share(program, step) else POSITIVE if _is_by_positive(program, step) else PLAIN
+    if step.extra == PLAIN or type(fact.lo) is not float:
+        return fact
+    if step.extra == WHOLE:
+        return meet(fact, SHARE) or fact
+    if all(summarised(env[slot]).lo >= 0 for slot in step.ins):
+        return meet(fact, NOT_NEGATIVE) or fact
+    return fact
+
+
+def _is_by_positive(program: Program, step: Step) -> bool:
+    """Whether a division of floats is by something that is no negative zero."""
+    info = dtype_info(step.eqn.outvars[0].aval.dtype)
+    return len(step.ins) == 2 and info.kind == "f" and info.bits >= 32 and _no_negative_zero(program, step.ins[1], DEEP)
+
+
+def _no_negative_zero(program: Program, slot: int, deep: int) -> bool:
+    """Whether a float is never -0, from how it is made.
+
+    A difference that is zero is +0 unless it is -0 - 0, and numbers far from the smallest do not round to zero: so
+    neither an integer taken from a constant that is not zero nor a sum of integers is -0. Nor is a sum of numbers
+    none of which is negative or -0.
+    """
+    known = program.template[slot]
+    if known is not None:
+        return not known.kept and bool(known.lo > 0)
+    made = program.defs.get(slot)
+    if made is None or made.kind != SIMPLE or deep == 0:
+        return False
+    primitive = made.eqn.primitive
+    if made.rule is SAME or primitive in _MOVES or primitive is _SUM:
+        return _no_negative_zero(program, made.ins[0], deep - 1)
+    return primitive in (_EXP, _ABS) or _is_integer(program, slot)
+
+
+def _is_integer(program: Program, slot: int) -> bool:
+    """Whether a float was an integer, or is one taken from a whole number that is not zero."""
+    made = program.defs.get(slot)
+    while made is not None and made.kind == SIMPLE and (made.rule is SAME or made.eqn.primitive in _MOVES):
+        made = program.defs.get(made.ins[0])
+    if made is None or made.kind != SIMPLE:
+        return False
+    if made.eqn.primitive is _CONVERT:
+        return bool(dtype_info(made.eqn.invars[0].aval.dtype).integral)
+    if made.eqn.primitive is not _SUB:
+        return False
+    known = program.template[made.ins[0]]
+    if known is None or known.kept or known.lo != known.hi or known.lo == 0 or known.lo != math.floor(known.lo):
+        return False
+    return _is_integer(program, made.ins[1])
 
 
 def is_share(program: Program, step: Step) -> bool:

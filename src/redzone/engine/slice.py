@@ -45,7 +45,7 @@ FOLDED_DEPTH = 6
 _ANYTHING = Rule(anything, "none")
 
 _GET_P, _NEW_REF_P = primitives().get("get_p"), primitives().get("new_ref_p")
-_CONVERT_P, _SUM_P = primitives()["convert_element_type_p"], primitives()["reduce_sum_p"]
+_CONVERT_P, _SUM_P, _SUB_P = (primitives()[n] for n in ("convert_element_type_p", "reduce_sum_p", "sub_p"))
 _SELECT_P, _ADD_P, _LT_P = (primitives()[n] for n in ("select_n_p", "add_p", "lt_p"))
 _SELECT, _ADD, _LT = (RULES[p] for p in (_SELECT_P, _ADD_P, _LT_P))
 #: Primitives whose result is their operand under another name; a conversion only to the type it has.
@@ -194,11 +194,21 @@ def _constant_fact(value: Any) -> Fact:
 
 
 def counts(frame: Frame, eqn: Any) -> bool:
-    """Whether a sum of floats is one of integers that were only converted."""
-    if eqn.primitive is not _SUM_P or type(eqn.invars[0]) is Literal:
-        return False
-    made = frame.maker(eqn.invars[0])
-    return made is not None and made.primitive is _CONVERT_P and dtype_info(made.invars[0].aval.dtype).integral
+    """Whether a sum of floats is one of integers that were only converted, or taken from a number then."""
+    atom = eqn.invars[0] if eqn.primitive is _SUM_P else None
+    for _ in range(4):
+        made = None if atom is None or type(atom) is Literal else frame.maker(atom)
+        if made is None:
+            return False
+        if made.primitive is _CONVERT_P:
+            if dtype_info(made.invars[0].aval.dtype).integral:
+                return True
+            atom = made.invars[0]
+        elif made.primitive is _SUB_P and type(made.invars[0]) is Literal:
+            atom = made.invars[1]
+        else:
+            return False
+    return False
 
 
 class _Build:
