@@ -23,6 +23,19 @@ def places_in_experts(logits, x):
     return slots.at[expert, place].get(mode="fill", fill_value=0)  #: declared
 
 
+@case(f32(20, 4), f32(20, 8), f32(4, 8, 8))
+def groups_as_large_as_they_were_counted(logits, x, experts):
+    expert = jnp.argmax(logits, -1)
+    order = jnp.argsort(expert)
+    return lax.ragged_dot(x[order], experts, jnp.bincount(expert, length=4))  #: safe
+
+
+@case(f32(20, 4), f32(19, 8), f32(4, 8, 8), runs=False)  # What groups a product reads is not seen in a run.
+def groups_counted_for_more_rows(logits, x, experts):
+    expert = jnp.argmax(logits, -1)
+    return lax.ragged_dot(x, experts, jnp.bincount(expert, length=4))  #: safe unsafe
+
+
 @case(f32(20, 4), f32(20, 8))
 def places_in_experts_without_a_limit(logits, x):
     expert = jnp.argmax(logits, -1)

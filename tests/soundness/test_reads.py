@@ -38,7 +38,7 @@ def behind(program, slots):
 def outcome_of(program, env, step):
     """What one step finds out in an environment, as something to compare."""
     if step.kind == OBSERVE:
-        return [fact.key() for fact in column_facts(step, env)]
+        return [fact.key() for fact in column_facts(program, step, env)]
     Runner(lambda *_: None, collections.Counter(), strict=True).step(program, env, step, None)
     return [None if out < 0 or env[out] is None else env[out].key() for out in step.outs]
 

@@ -16,7 +16,7 @@ from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.either import in_either, parts_of
 from redzone.engine.loops import run_scan, run_while
-from redzone.engine.mass import before, running_sum, summed
+from redzone.engine.mass import altogether, before, running_sum, summed
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, assuming, narrows
 from redzone.engine.share import quotient
@@ -202,7 +202,7 @@ class Runner:
                         env[out] = fact
         elif kind == OBSERVE:
             if context is not None:
-                self.observe(step.site, column_facts(step, env), step, context)  # type: ignore[arg-type]
+                self.observe(step.site, column_facts(program, step, env), step, context)  # type: ignore[arg-type]
         elif kind == COND:
             self.cond(program, env, step, context)
         elif kind == SCAN:
@@ -578,14 +578,17 @@ def _chosen(which: Fact, first: Fact, second: Fact) -> Fact:
     return settle(lo, hi, first.nan or second.nan)
 
 
-def column_facts(step: Step, env: list[Any]) -> list[Fact]:
+def column_facts(program: Program, step: Step, env: list[Any]) -> list[Fact]:
     """One fact per indexed dimension of an access."""
     facts = [env[i] for i in step.ins]
     if step.extra is None:
         return facts
     site = step.site
     assert site is not None
-    return [
-        column_fact(column, fact, None if other < 0 else env[other])
-        for column, fact, other in zip(site.columns, facts, step.extra, strict=True)
-    ]
+    found = []
+    for column, slot, fact, other in zip(site.columns, step.ins, facts, step.extra, strict=True):
+        judged = column_fact(column, fact, None if other < 0 else env[other])
+        # Sizes that are counts of what there is add up to no more than that.
+        counted = altogether(program, env, slot) if column.repeat != 1 and other < 0 else None
+        found.append(judged if counted is None else meet(judged, Fact(judged.lo, counted)) or judged)
+    return found

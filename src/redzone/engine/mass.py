@@ -108,6 +108,13 @@ def _mass(program: Program, env: list[Any], slot: int, info: DtypeInfo) -> tuple
     return None if lo < info.min or hi > info.max else (lo, hi)
 
 
+def altogether(program: Program, env: list[Any], slot: int) -> int | None:
+    """The most that all elements of an array add up to, where counts were scattered into it."""
+    made = _made(program, slot)
+    bounds = None if made is None else _mass(program, env, slot, dtype_info(made.eqn.outvars[0].aval.dtype))
+    return None if bounds is None else bounds[1]
+
+
 def _within(fact: Fact, lo: int, hi: int) -> Fact:
     if type(fact.lo) is np.ndarray:
         return settle(np.clip(fact.lo, lo, hi), np.clip(fact.hi, lo, hi))
