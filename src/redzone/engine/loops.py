@@ -17,7 +17,7 @@ from redzone.domains.symbolic import at_most
 from redzone.engine.continuing import Condition
 from redzone.engine.lanes import stay_apart
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
-from redzone.engine.program import SIMPLE, LoopShape, Program, Step
+from redzone.engine.program import COND, SIMPLE, LoopShape, Program, Step
 from redzone.engine.search import stays_below
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
@@ -122,7 +122,11 @@ def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int =
     if slot == first:
         return (0, 0)
     step = body.defs.get(slot)
-    if step is None or step.kind != SIMPLE or depth == 0:
+    if step is None or depth == 0:
+        return None
+    if step.kind == COND:
+        return _changed_by_branches(step, first, step.outs.index(slot), depth - 1)
+    if step.kind != SIMPLE:
         return None
     if step.rule is SAME:
         return change_of(body, env, first, step.ins[0], depth - 1)
@@ -132,6 +136,8 @@ def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int =
         for mine, other in pairs:
             change = change_of(body, env, first, step.ins[mine], depth - 1)
             if change is not None:
+                if env[step.ins[other]] is None:
+                    return None
                 by = summarised(env[step.ins[other]])
                 lo, hi = (by.lo, by.hi) if primitive is _ADD else (-by.hi, -by.lo)
                 return (change[0] + lo, change[1] + hi)
@@ -144,6 +150,20 @@ def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int =
     if primitive is _CONVERT and step.eqn.invars[0].aval.dtype == step.eqn.outvars[0].aval.dtype:
         return change_of(body, env, first, step.ins[0], depth - 1)
     return None
+
+
+def _changed_by_branches(step: Step, first: int, result: int, depth: int) -> tuple[int, int] | None:
+    """What branches add to a carry; of values made in them, only constants are known for every run."""
+    found: tuple[int, int] | None = None
+    for branch, places in zip(step.bodies, step.extra, strict=True):
+        change = None
+        for (_, inner), place in zip(branch.inputs, places, strict=True):
+            if step.ins[place] == first:
+                change = change_of(branch, branch.template, inner, branch.outs[result], depth)
+        if change is None:
+            return None
+        found = change if found is None else (min(found[0], change[0]), max(found[1], change[1]))
+    return found
 
 
 def counted_by(body: Program, slot: int, out: int) -> int | None:

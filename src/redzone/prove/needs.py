@@ -19,7 +19,7 @@ from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.loops import counted_by
 from redzone.engine.mass import others, running_sum
-from redzone.engine.program import CALL, COND, SCAN, SIMPLE, Program, Step
+from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
 from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives
@@ -34,6 +34,8 @@ BUDGET = 100
 #: How many all walks of one program look at, and how many more for each of its accesses.
 ALTOGETHER = 400
 MORE = 16
+#: How many of them going back through a loop counts for.
+THROUGH_LOOP = 20
 
 
 _P = primitives()
@@ -253,8 +255,36 @@ class Walk:
             self.reach(parent, via.ins[offset + place], need, None, -1)
             return
         if context.branch == -1:
-            raise Lost(via, "an index in a loop's condition")
+            self.tested(parent, via, position - consts, need)
+            return
         self.carried(context, parent, via, place, position - consts, need)
+
+    def tested(self, parent: Context, via: Step, i: int, need: Need) -> None:
+        """A carry that the condition looks at, or that is left: its first value, and each that the body makes.
+
+        The body is taken as it last ran; whether what is asked of that holds is for the forward run to say.
+        """
+        body = via.bodies[0]
+        if i not in via.extra.carries or body.last is None:
+            raise Lost(via, "what a loop ends with")
+        # What a loop ends with, a long one hardly lets through.
+        self.budget -= THROUGH_LOOP
+        self.reach(parent, via.extra.inits[via.extra.carries.index(i)], need, None, -1)
+        inner, out = Context(body, body.last, parent, via), body.outs[i]
+        self.shared.runs.append(body.last)
+        if out >= 0 and all(out != slot for position, slot in body.inputs if position - via.extra.consts == i):
+            self.reach(inner, out, need, None, -1)
+
+    def left_by(self, context: Context, via: Step, i: int, need: Need) -> None:
+        """What a loop leaves behind: a carry, or what each iteration of a scan made."""
+        if via.kind == WHILE or i < via.extra.carry_count:
+            self.tested(context, via, i, need)
+            return
+        body = via.bodies[0]
+        if body.last is None or body.outs[i] < 0:
+            raise Lost(via)
+        self.shared.runs.append(body.last)
+        self.reach(Context(body, body.last, context, via), body.outs[i], need.uniform(), None, -1)
 
     def carried(self, context: Context, parent: Context, via: Step, place: int, i: int, need: Need) -> None:
         """A carry keeps a need when its first value does and the body keeps it: an inductive invariant."""
@@ -273,6 +303,9 @@ class Walk:
             return
         if step.kind == SCAN and step.extra.search is not None and slot == step.outs[1]:
             self.searched(context, step, need, stop, at)
+            return
+        if step.kind in (SCAN, WHILE):
+            self.left_by(context, step, step.outs.index(slot), need)
             return
         if step.kind != SIMPLE:
             raise Lost(step)
