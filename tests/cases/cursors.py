@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 from jax import lax
 from jax import numpy as jnp
 
@@ -107,3 +108,54 @@ def back_and_forth(x, at, moves):
         return (at + move, total + x[at]), None  #: requires
 
     return lax.scan(step, (at, 0.0), moves)
+
+
+@case(f32(64), f32(), i32(), requires=("count ≤ 64",))
+def searched_up_to_a_count(x, wanted, count):
+    def halve(state):
+        low, high = state
+        middle = (low + high) // 2
+        above = x[middle] < wanted  #: requires
+        return jnp.where(above, middle + 1, low), jnp.where(above, high, middle)
+
+    return lax.while_loop(lambda state: state[0] < state[1], halve, (0, count))
+
+
+@case(f32(64), f32(), i32(max=64))
+def searched_up_to_a_count_inside(x, wanted, count):
+    def halve(state):
+        low, high = state
+        middle = (low + high) // 2
+        above = x[middle] < wanted  #: safe
+        return jnp.where(above, middle + 1, low), jnp.where(above, high, middle)
+
+    return lax.while_loop(lambda state: state[0] < state[1], halve, (0, count))
+
+
+@case(i32(64), i32(), requires=("-64 ≤ parents ≤ 63", "-64 ≤ at ≤ 63"))
+def up_to_the_root(parents, at):
+    root = lax.while_loop(
+        lambda at: parents[at] != at,  #: requires
+        lambda at: parents[at],  #: requires
+        at,
+    )
+    return parents.at[root].set(at)  #: requires
+
+
+@case(f32(64), i32(), flag(10), requires=("-64 ≤ at ≤ 54",))
+def moved_in_a_branch(x, at, moves):
+    def step(state, moved):
+        at, total = state
+        here = total + x[at]  #: requires
+        return (lax.cond(moved, lambda at: at + 1, lambda at: at, at), here), None
+
+    return lax.scan(step, (at, 0.0), moves)
+
+
+@case(i32(8), f32(20), requires=("0 ≤ starts ≤ 20",))
+def rows_side_by_side(starts, values):
+    def row(i):
+        first, end = starts[i], starts[i + 1]  #: safe
+        return lax.fori_loop(first, end, lambda k, total: total + values[k], 0.0)  #: requires
+
+    return jax.vmap(row)(jnp.arange(7))

@@ -176,12 +176,12 @@ def error_too_far_outside(x, i):
     return x.at[lax.cond((i < 0) | (i > 4), fail, lambda: i)].get(mode="promise_in_bounds")  #: unsafe
 
 
-@case(f32(4), i32())
+@case(f32(4), i32(), requires=("0 ≤ i ≤ 3",))
 def error_that_is_none(x, i):
     def fail():
         return jax.pure_callback(_accept, i, i)
 
-    return x.at[lax.cond((i < 0) | (i > 3), fail, lambda: i)].get(mode="promise_in_bounds")  #: unknown
+    return x.at[lax.cond((i < 0) | (i > 3), fail, lambda: i)].get(mode="promise_in_bounds")  #: requires
 
 
 @case(f32(4))

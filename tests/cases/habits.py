@@ -229,10 +229,10 @@ def sampled_among_those_that_are_not_empty(x, values, key):
     return x[at]  #: safe
 
 
-@case(f32(16), flag(16), i32(), u32(2))
+@case(f32(16), flag(16), i32(), u32(2), requires=("0 ≤ total",))
 def sampled_by_a_part_of_any_sign(x, free, total, key):
     at = jax.random.choice(jax.random.wrap_key_data(key), 16, p=free / total)  #: safe
-    return x[at]  #: unknown
+    return x[at]  #: requires
 
 
 @case(f32(4), flag(), flag())

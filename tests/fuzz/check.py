@@ -113,9 +113,7 @@ def _hold(program: Program, interpreter: Interpreter, report: Any, facts: Facts,
             if access.verdict == "masked":
                 masked_shows(interpreter, access, args, outcome.counts)
             if access.verdict == "requires" and satisfied(access.requires, args):
-                raise Contradiction(
-                    Failure("requires left its array", access.primitive, _conditions(access), access.eqn)
-                )
+                _left_within(interpreter, access, args, outcome)
     alike: dict[str, list[Any]] = {}
     for access in report.accesses:
         if access.verdict == "unsafe" or (access.verdict == "requires" and access.witness is not None):
@@ -195,6 +193,14 @@ def _conditions(access: Any) -> str:
     return ", ".join(map(str, access.requires)) + f"\n  {access.eqn}"
 
 
+def _left_within(interpreter: Interpreter, access: Any, args: Sequence[Any], outcome: Outcome) -> None:
+    """An access left its array although its conditions hold: only lanes that are done may, as what is masked does."""
+    if access.decided_by != "condition in running lanes":
+        detail = _conditions(access)
+        raise Contradiction(Failure("requires left its array", access.primitive, detail, access.eqn))
+    masked_shows(interpreter, access, args, outcome.counts)
+
+
 def _requires(
     program: Program,
     interpreter: Interpreter,
@@ -219,8 +225,7 @@ def _requires(
         watch = run_once(interpreter, args, Watch(None, accesses), outcome.counts)
         for access in group:
             if watch is not None and id(access.eqn) in watch.left:
-                detail = _conditions(access)
-                raise Contradiction(Failure("requires left its array", access.primitive, detail, access.eqn))
+                _left_within(interpreter, access, args, outcome)
 
     def shown(what: str, break_it: Callable[[], list[Any] | None]) -> None:
         open_ones = {id(access.eqn) for access in group}

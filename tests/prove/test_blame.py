@@ -44,7 +44,7 @@ def test_the_equation_has_a_line_of_its_own() -> None:
             k = k + 2
             return k, total
 
-        return lax.while_loop(lambda s: s[0] < n, step, (0, 0.0))
+        return lax.while_loop(lambda s: s[1] < n, step, (0, 0.0))
 
     report = redzone.check(walk, X, redzone.Spec((), "int32"))
     (access,) = report.accesses

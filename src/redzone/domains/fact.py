@@ -303,10 +303,10 @@ def meet(a: Fact, b: Fact) -> Fact | None:
     except Exception as error:
         if not is_inconclusive(error):
             raise
-        for one, other in ((a, b), (b, a)):
-            if one.step == 0 and type(one.lo) is int:
+        for known, size in ((a, b), (b, a)):
+            if known.step == 0 and type(known.lo) is int:
                 # A number that is known is all there is to say.
-                return None if at_most(other.lo, one.lo) is False or at_most(one.lo, other.hi) is False else one
+                return None if at_most(size.lo, known.lo) is False or at_most(known.lo, size.hi) is False else known
         # Each of two bounds that both hold may be kept; a symbolic one says more than a dtype's end.
         lo = b.lo if type(a.lo) is int or at_most(a.lo, b.lo) else a.lo
         hi = b.hi if type(a.hi) is int or at_most(b.hi, a.hi) else a.hi

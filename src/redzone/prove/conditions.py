@@ -175,8 +175,15 @@ def proves(
     The program is one `restricted` to them.
     """
     runner, found = run_forward(program, facts, Counter())
+    running = {s: [one for one in found.get(s, ()) if one.context.lanes] for s in sites}
     seen = {s: [one for one in found.get(s, ()) if not one.context.lanes] for s in sites}
-    return {s for s in sites if all(one.inside for one in seen[s])}, seen, runner.visits
+    inside = {s for s in sites if all(one.inside for one in seen[s]) or stays_in_lanes(seen[s], running[s])}
+    return inside, seen, runner.visits
+
+
+def stays_in_lanes(seen: Sequence[Seen], running: Sequence[Seen]) -> bool:
+    """Whether an access is inside in every lane of a batched loop that still runs, and is met nowhere else."""
+    return len(running) == len(seen) > 0 and all(one.inside for one in running)
 
 
 def restricted(program: Program, sites: Set[int]) -> Program:

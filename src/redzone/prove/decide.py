@@ -29,6 +29,7 @@ from redzone.prove.conditions import (
     provable,
     proves,
     restricted,
+    stays_in_lanes,
 )
 from redzone.prove.declared import declared_by
 from redzone.prove.exact import Exact
@@ -37,10 +38,10 @@ from redzone.prove.masks import masked_sites
 from redzone.prove.need import FAR, Need
 from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
-from redzone.prove.seeking import HINTS, LARGE, Seeking, is_near, is_outside
+from redzone.prove.seeking import HINTS, LARGE, Seeking, is_integer, is_near, is_outside
 from redzone.prove.states import is_flag
 from redzone.prove.sweep import Sweep, relevant
-from redzone.prove.witness import has_sizes
+from redzone.prove.witness import has_sizes, is_free
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
@@ -56,6 +57,8 @@ FEW = 48
 EACH = 400
 #: How many inputs are tried where a condition is proved.
 FIRST = 3
+#: How many inputs may matter to an access for their ranges to be guessed, and for how many kinds of accesses they are.
+GUESSED = 3
 #: How many open accesses, or inputs with a condition, are many.
 MANY = 8
 
@@ -76,6 +79,8 @@ class Deciding(Seeking):
         """The accesses z3 might have settled, were it installed."""
         self.buffers = Buffers(traced)
         self.told: Told = {}
+        self.in_lanes: set[int] = set()
+        """The accesses that a condition keeps inside in running lanes, not in those of a batched loop that are done."""
         self.parts: dict[frozenset[int], Program] = {}
         """By accesses: the part of the program that decides them."""
 
@@ -119,6 +124,7 @@ class Deciding(Seeking):
             proposals.update(again)
         if common.budget:
             proved |= self.swept(open_sites, proposals, proved, common)
+        proved |= self.guessed(open_sites, proposals, proved)
         self.timings["conditions"] = time.perf_counter() - started - self.timings["exact"]
         started = time.perf_counter()
         self.settled_by_witness(result, open_sites, proposals, proved)
@@ -253,8 +259,7 @@ class Deciding(Seeking):
             return self.access(site, seen, Verdict.SAFE, "", "unreachable")
         if _is_empty(site) or all(one.inside for one in seen):
             return self.access(site, seen, Verdict.SAFE, "", "empty" if _is_empty(site) else "bounds")
-        running = self.lanes.get(id(site.eqn))
-        if running and all(one.inside for one in running):
+        if stays_in_lanes(seen, self.lanes.get(id(site.eqn), ())):
             access = self.access(site, seen, Verdict.MASKED, "", "batched loop")
             access.message = (
                 "leaves the array only in lanes of a batched loop that are done, whose results are thrown away"
@@ -376,6 +381,40 @@ class Deciding(Seeking):
             self.on_kept_states(near, joint)
         return {key for key in found if proposals[key].needs}
 
+    @staged("conditions")
+    def guessed(
+        self, open_sites: list[tuple[Site, list[Seen]]], proposals: dict[int, Proposal], proved: set[int]
+    ) -> set[int]:
+        """What is still open in a short program, proved where the inputs lie within the array as its end or an index.
+
+        Nobody could say what it takes, but such an input is what most programs are written for.
+        """
+        if self.analysis.visits > CHEAP:
+            return set()
+        free = [i for i, s in enumerate(self.traced.inputs) if is_free(s) and is_integer(s.aval)]
+        groups: dict[Any, list[int]] = {}
+        for site, seen in open_sites:
+            limits = tuple([column.limit for column in site.columns])
+            leaves = relevant(seen, free)
+            if (
+                id(site.eqn) not in proved | self.wraps
+                and 0 < len(leaves) <= GUESSED
+                and set(map(type, limits)) == {int}
+            ):
+                groups.setdefault((frozenset(leaves), max(limits)), []).append(id(site.eqn))
+        found: set[int] = set()
+        for (leaves, limit), sites in list(groups.items())[:GUESSED]:
+            for end in (limit + 1, limit):
+                needs = {leaf: Need(0, end) for leaf in leaves}
+                facts = narrowed(self.facts, needs)
+                mine = set() if facts is None else self.proves(facts, sites)[0]
+                if mine:
+                    weakest = self.weakened(needs, mine)
+                    proposals.update({key: Proposal(weakest, False, None) for key in mine})
+                    found |= mine
+                    break
+        return found
+
     @recorded("validate")
     def proves(self, facts: Sequence[Fact], sites: Sequence[int]) -> tuple[set[int], dict[int, list[Seen]]]:
         key = frozenset(sites)
@@ -384,6 +423,7 @@ class Deciding(Seeking):
             part = self.parts[key] = restricted(self.analysis.program, key)
         found, seen, visits = proves(part, facts, sites)
         self.visits += visits
+        self.in_lanes |= {key for key in found if not all(one.inside for one in seen[key])}
         return found, seen
 
     @staged("exact")
@@ -452,6 +492,9 @@ class Deciding(Seeking):
             access.requires = conditions
             access._witness = lambda: self.breaking(site, proposal)
             access.message = "stays inside when " + " and ".join(str(c) for c in conditions)
+            if id(site.eqn) in self.in_lanes:
+                access.decided_by = "condition in running lanes"
+                access.message += "; lanes of a batched loop that are done may leave, their results are thrown away"
             if wraps:
                 access.rule = "RZ204"
                 access.message += "; mode='drop' does not drop a negative index, it wraps"

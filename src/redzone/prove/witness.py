@@ -91,6 +91,7 @@ def breaking(
     # What nothing is asked of may have to say that something happens: 1 rather than 0.
     ones = {i: plain_value(source, fact, 1) for i, (source, fact) in enumerate(zip(inputs, facts, strict=True))}
     lively = [ones | chosen for chosen in (*plain, *sums)]
+    lively += [{i: ones[i]} | chosen for chosen in (*plain, *sums) for i in list(ones)[:ALONE] if i not in chosen]
     candidates = [
         chosen
         for chosen in (*plain, *sums, *points, *lively, *_candidates(inputs, facts, needs, True, site))
