@@ -182,10 +182,16 @@ def a_branch_taken_by_wrapping(x, k, lucky):
     return lax.scan(body, 0, jnp.arange(12))
 
 
-@case(f32(9), i16(), i16())
+@case(f32(9), i16(), i16(min=-11, max=7))
 def one_number_beside_many(x, i, j):
     row = jnp.concatenate([jnp.stack([i, j]), lax.add(jnp.arange(4).astype(np.int16), j)])
     return x[row.reshape(2, 3).T.reshape(6)[3]]  #: unsafe
+
+
+@case(f32(9), i16(), i16(), requires=("-11 ≤ j ≤ 6",))
+def one_number_of_any_size_beside_many(x, i, j):
+    row = jnp.concatenate([jnp.stack([i, j]), lax.add(jnp.arange(4).astype(np.int16), j)])
+    return x[row.reshape(2, 3).T.reshape(6)[3]]  #: requires
 
 
 @case(f32(10), f32(), f32(), i32(min=0, max=5))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
-from tests.cases import case, f32, flag, i32
+from tests.cases import case, f32, flag, i32, u8
 
 
 @case(f32(10), i32(4, 3, min=0, max=9))
@@ -238,3 +239,16 @@ def whoever_holds_the_higher_card(cards, player):
         lambda: jnp.zeros(2).at[player].set(1.0),  #: requires
         lambda: jnp.zeros(2).at[1 - player].set(1.0),  #: requires
     )
+
+
+@case(u8(10), requires=("kinds ≤ 5",))
+def a_feature_for_each_kind(kinds):
+    def features(i):
+        return jnp.zeros(10).at[4 + kinds[i]].set(1.0)  #: safe requires
+
+    return jax.vmap(features)(jnp.arange(10))
+
+
+@case(u8(10))
+def kinds_that_are_limited_too_late(kinds):
+    return jnp.zeros(10).at[4 + jnp.minimum(kinds, 6)].set(1.0)  #: unsafe

@@ -15,6 +15,8 @@ from redzone.domains.affine import Atom, Linear, Region
 DEEP = 4
 #: A bound beyond this comes from an integer type, not from the program.
 NEAR = 2**30
+#: The ranges of the narrow integer types.
+NARROW = frozenset({(-128, 127), (0, 255), (-32768, 32767), (0, 65535)})
 
 
 #: Whether an atom that stands for a value of the program ends, upward or downward, where its integer type does.
@@ -39,19 +41,21 @@ def exchanged(target: Linear, atom: Atom, region: Region) -> Iterator[Linear]:
 
 def is_limited(target: Linear, region: Region, by_type: ByType, deep: int = DEEP) -> bool:
     """Whether the constraints keep a sum below some number even if every input were of any size."""
-    free = next((a for a, k in target.terms.items() if _is_free(a, k > 0, abs(k), region, by_type)), None)
+    free = next((a for a in target.terms if _is_free(a, target, region, by_type)), None)
     if free is None:
         return True
     return deep > 0 and any(is_limited(less, region, by_type, deep - 1) for less in exchanged(target, free, region))
 
 
-def _is_free(atom: Atom, up: bool, factor: int, region: Region, by_type: ByType) -> bool:
-    """Whether nothing but its own type or the inputs ends an atom on one side."""
+def _is_free(atom: Atom, target: Linear, region: Region, by_type: ByType) -> bool:
+    """Whether nothing but its own type or the inputs ends an atom on the side on which it makes a sum larger."""
+    up, factor = target.terms[atom] > 0, abs(target.terms[atom])
     lo, hi = span_of(region, atom)
     if atom.leaf >= 0:
-        # Far out the integer type ends it, at some multiple.
+        # Far out the integer type ends it, at some multiple; a narrow one where the sum would no longer fit.
         far = NEAR // (4 * factor)
-        return hi >= min(atom.hi, far) if up else lo <= max(atom.lo, -far)
+        early = abs(target.const) if (atom.lo, atom.hi) in NARROW else 0
+        return hi >= min(atom.hi - early, far) if up else lo <= max(atom.lo + early, -far)
     if atom.name in ("q", "t"):
         # A quotient goes as far as what is divided, an iteration as far as the loop.
         return atom.name == "q" or (up and atom.hi > NEAR)

@@ -119,10 +119,14 @@ class Seeking:
         """
         seen = self.analysis.seen[key]
         site = self.analysis.inventory.sites[key]
-        if key in self.limited or all(is_near(site, one) for one in seen):
+        if key in self.limited:
             return True
         sources = self.traced.inputs
         free = [i for i in leaves_made_of(seen) if is_free(sources[i])]
+        kinds = [dtype_info(sources[i].aval.dtype) for i in free if is_integer(sources[i].aval)]
+        narrow = min((info.max - info.min for info in kinds), default=NEAR)
+        if all(is_near(site, one, narrow) for one in seen):
+            return True
         return not any(np.any(np.asarray(witness.arguments[i]) != 0) for i in free if is_number(sources[i].aval))
 
     @recorded("steered")
@@ -254,13 +258,13 @@ def is_number(aval: Any) -> bool:
     return dtype_info(getattr(aval, "dtype", None)).kind in "fiu"
 
 
-def is_near(site: Site, one: Seen) -> bool:
-    """Whether an index has bounds of its own, not its integer type's."""
+def is_near(site: Site, one: Seen, narrow: int = NEAR) -> bool:
+    """Whether an index has bounds of its own, not its integer type's, nor those of a narrow type it is made from."""
     for column, fact in zip(site.columns, one.facts, strict=True):
         lo, hi = column_of(fact, column.column)
         if type(lo) is np.ndarray:
             lo, hi = lo.min().item(), hi.max().item()
-        if type(lo) is not int or type(hi) is not int or lo < -NEAR or hi > NEAR:
+        if type(lo) is not int or type(hi) is not int or lo < -NEAR or hi > NEAR or hi - lo >= narrow > 0:
             return False
     return True
 
