@@ -252,3 +252,17 @@ def a_feature_for_each_kind(kinds):
 @case(u8(10))
 def kinds_that_are_limited_too_late(kinds):
     return jnp.zeros(10).at[4 + jnp.minimum(kinds, 6)].set(1.0)  #: unsafe
+
+
+@case(f32(9), f32(6), i32(6, min=0, max=8))
+def the_best_of_each_cell_and_no_place_for_others(kept, found, cells):
+    best = jax.ops.segment_max(found, cells, 9)  #: safe
+    better = (found == best[cells]) & (found > kept[cells])  #: safe
+    return kept.at[jnp.where(better, cells, 9)].set(found)  #: unsafe
+
+
+@case(f32(9), f32(6), i32(6, min=0, max=8))
+def the_best_of_each_cell_and_others_dropped(kept, found, cells):
+    best = jax.ops.segment_max(found, cells, 9)  #: safe
+    better = (found == best[cells]) & (found > kept[cells])  #: safe
+    return kept.at[jnp.where(better, cells, 9)].set(found, mode="drop")  #: declared

@@ -66,6 +66,12 @@ _ADDED = {
     "scatter clipped": (lambda x, i: x.at[i].set(7, mode="clip"), (_ints(6, 3), np.array([0, 9], np.int32))),
     "scatter-add": (lambda x, i, u: x.at[i].add(u), (_ints(6, 3), _ints(5, low=0, high=8), _ints(5, 3))),
     "scatter-max": (lambda x, i, u: x.at[:, i].max(u), (_ints(6, 3), _ints(5, low=0, high=3), _ints(6, 5))),
+    "scatter-max of floats": (
+        lambda x, i: x.at[i].max(x[::-1]), (_SPECIAL[[0, 2, 3, 4, 8, 9]], _ints(6, low=0, high=5)),
+    ),
+    "scatter-min of floats": (
+        lambda x, i, u: x.at[i].min(u), (_floats(6, 3) + 9, _ints(5, low=0, high=8), _floats(5, 3)),
+    ),
     "scatter-add in lanes": (
         lambda x, i: jax.vmap(lambda row, k: row.at[k].add(1))(x, i), (_ints(6, 3), _ints(6, low=0, high=5)),
     ),
@@ -106,6 +112,7 @@ def _compare(jaxpr, consts, arguments):
         (lambda x, i: x.at[i].set(1, mode="promise_in_bounds"), (_ints(6), np.array([9], np.int32))),
         (lambda x: lax.top_k(x, 2), (np.array([1.0, np.nan], np.float32),)),
         (lambda x: jnp.max(x), (np.array([0.0, -0.0], np.float32),)),
+        (lambda x, i: x.at[i].max(-x), (np.array([0.0, -1.0], np.float32), np.array([1, 0], np.int32))),
     ],
 )
 def test_what_is_not_determined_is_left_to_jax(function, arguments):

@@ -21,6 +21,8 @@ ORDERING = frozenset(
         "rev",
         "dynamic_update_slice",
         "scatter",
+        "scatter-max",
+        "scatter-min",
         "sort",
         "top_k",
         "reduce_max",
@@ -86,12 +88,17 @@ def _named(*names: str) -> Callable[[Any], Any]:
     return register
 
 
+def _one_zero(*arrays: Any) -> None:
+    signs = {s for x in arrays if x.dtype.kind == "f" for s in np.unique(np.signbit(x[x == 0])).tolist()}
+    if len(signs) > 1:
+        raise NotImplementedError("which of two zeros is the larger")
+
+
 def _reduction(name: str, function: Any, first: Callable[[Any], Any]) -> None:
     """A reduction, of no elements to what it starts from."""
 
     def rule(eqn: Any, x: Any) -> Any:
-        if x.dtype.kind == "f" and len(np.unique(np.signbit(x[x == 0]))) > 1:
-            raise NotImplementedError("which of two zeros is the larger")
+        _one_zero(x)
         initial = np.asarray(first(dtype_info(x.dtype))).astype(x.dtype)
         return function.reduce(x, axis=tuple(eqn.params["axes"]), dtype=x.dtype, initial=initial)
 
@@ -229,6 +236,8 @@ def _scatter(eqn: Any, x: Any, indices: Any, updates: Any) -> Any:
     combine = _COMBINE[eqn.primitive.name]
     if combine is _over and eqn.params.get("update_jaxpr") is not None:
         raise NotImplementedError("a function of its own")
+    if combine is not _over:
+        _one_zero(x, updates)
     gone = sorted({*numbers.inserted_window_dims, *numbers.operand_batching_dims})
     kept = [d for d in range(x.ndim) if d not in gone]
     sizes = [1] * x.ndim
