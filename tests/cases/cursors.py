@@ -159,3 +159,36 @@ def rows_side_by_side(starts, values):
         return lax.fori_loop(first, end, lambda k, total: total + values[k], 0.0)  #: requires
 
     return jax.vmap(row)(jnp.arange(7))
+
+
+@case(f32(16), f32(16), f32(32))
+def merged(x, y, out):
+    def step(state):
+        i, j, k, out = state
+        left = x[i] <= y[j]  #: safe
+        out = out.at[k].set(jnp.where(left, 1.0, 2.0))  #: safe
+        return jnp.where(left, i + 1, i), jnp.where(left, j, j + 1), k + 1, out
+
+    return lax.while_loop(lambda state: (state[0] < 16) & (state[1] < 16), step, (0, 0, 0, out))
+
+
+@case(f32(16), f32(16), f32(30))
+def merged_into_too_few(x, y, out):
+    def step(state):
+        i, j, k, out = state
+        left = x[i] <= y[j]  #: safe
+        out = out.at[k].set(jnp.where(left, 1.0, 2.0))  #: unknown
+        return jnp.where(left, i + 1, i), jnp.where(left, j, j + 1), k + 1, out
+
+    return lax.while_loop(lambda state: (state[0] < 16) & (state[1] < 16), step, (0, 0, 0, out))
+
+
+@case(f32(16), f32(16), f32(32))
+def merged_with_a_step_too_many(x, y, out):
+    def step(state):
+        i, j, k, out = state
+        left = x[i] <= y[j]  #: safe
+        out = out.at[k].set(jnp.where(left, 1.0, 2.0))  #: unsafe
+        return jnp.where(left, i + 1, i), jnp.where(left, j, j + 1), k + 3, out
+
+    return lax.while_loop(lambda state: (state[0] < 16) & (state[1] < 16), step, (0, 0, 0, out))

@@ -102,7 +102,7 @@ class Deciding(Seeking):
         started = time.perf_counter()
         self.masked(result, open_sites)
         self.exactly(result, open_sites)
-        proposals = self.confirmed(self.derived(open_sites))
+        proposals = self.confirmed(self.derived(result, open_sites))
         proved = {*proposals}
         common = Common(len(open_sites))
         if self.analysis.inventory.equations > LARGE and len(open_sites) - len(proved) > MANY:
@@ -193,8 +193,11 @@ class Deciding(Seeking):
         self.timings["exact"] += time.perf_counter() - started
 
     @staged("exact")
-    def derived(self, open_sites: list[tuple[Site, list[Seen]]]) -> dict[int, Proposal]:
-        """What the inputs must keep, of accesses whose regions of violation themselves say it."""
+    def derived(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> dict[int, Proposal]:
+        """What the inputs must keep, of accesses whose regions of violation themselves say it.
+
+        Where there are none, and nothing wraps on the way, the access is inside.
+        """
         started = time.perf_counter()
         exact = Exact(self.traced.inputs, self.facts, self.work["derive"], looks=FEW)
         found: dict[int, Proposal] = {}
@@ -207,6 +210,8 @@ class Deciding(Seeking):
                 # Whatever the inputs are, the program keeps the index close to its array, if not inside.
                 self.limited.add(key)
             if outcome is None or not outcome.cases:
+                if outcome is not None and outcome.whole:
+                    result[key].verdict, result[key].decided_by = Verdict.SAFE, "exact"
                 continue
             self.points[key] = [c.point for c in outcome.cases[:4] if c.point is not None]
             made = [c for c in outcome.cases if c.made]
@@ -219,6 +224,7 @@ class Deciding(Seeking):
                 self.certain[key] = tuple(sorted(iterations))[:HINTS]
             if outcome.needs is not None and (outcome.needs or outcome.relations):
                 found[key] = Proposal(outcome.needs, outcome.made, None, relations=outcome.relations)
+        open_sites[:] = [one for one in open_sites if result[id(one[0].eqn)].verdict is Verdict.UNKNOWN]
         self.timings["exact"] += time.perf_counter() - started
         return found
 

@@ -77,6 +77,8 @@ class Outcome:
     """Whether the program itself limits the index, too widely."""
     by: str = "exact"
     """What decided it."""
+    whole: bool = True
+    """Whether nothing was left out: no value wraps on the way."""
 
 
 class Exact:
@@ -259,7 +261,7 @@ class Exact:
 
     def condition(self, cases: list[Case]) -> Outcome:
         """What the inputs must keep for every region to be left."""
-        outcome = Outcome([])
+        outcome = Outcome([], whole=not self.overflows)
         limits: dict[tuple[int, str], tuple[int, int]] = {}
         relations: list[Linear] = []
         chosen: list[Linear] = []
