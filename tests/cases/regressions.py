@@ -279,3 +279,26 @@ def a_condition_that_looks_at_the_next_lane(x, starts):
         return lax.while_loop(goes_on, body, (start, 0.0))[1]
 
     return jax.vmap(lane, axis_name="lanes")(starts)
+
+
+@case(f32(5), i32(3, min=0, max=9))
+def one_access_in_loops_with_lanes_apart_and_not(x, starts):
+    look = jax.jit(lambda x, at: x[at])  #: unknown
+
+    def lane(start):
+        def apart(carry):
+            return carry[0] + 1, lax.while_loop(lambda c: c[0] < 4, inner, (start, carry[1]))[1]
+
+        def inner(carry):
+            return carry[0] + 1, jnp.maximum(carry[1], look(x, carry[0]))
+
+        def first(carry):
+            return carry[0] + 1, jnp.maximum(carry[1], lax.pmax(look(x, carry[0]), "lanes"))
+
+        def second(carry):
+            return carry[0] + 1, carry[1] + lax.pmin(look(x, carry[0]), "lanes")
+
+        found = [lax.while_loop(lambda c: c[0] < 4, body, (start, 0.0))[1] for body in (apart, first, second)]
+        return jnp.stack(found)
+
+    return jax.vmap(lane, axis_name="lanes")(starts)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections import Counter
-from collections.abc import Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -182,8 +182,28 @@ def proves(
 
 
 def stays_in_lanes(seen: Sequence[Seen], running: Sequence[Seen]) -> bool:
-    """Whether an access is inside in every lane of a batched loop that still runs, and is met nowhere else."""
-    return len(running) == len(seen) > 0 and all(one.inside for one in running)
+    """Whether an access is inside in every lane of a batched loop that still runs, and is met nowhere else.
+
+    A loop whose lanes see each other has no run for running lanes alone, though it may share the access with one that
+    has: each way to the access must lead through a loop with such a run beside it.
+    """
+    loops = {(id(c.parent), id(c.step)) for one in running for c in _around(one.context) if c.lanes}
+
+    def is_beside(context: Context | None) -> bool:
+        if context is None or context.lanes:
+            return False
+        # A run can stand for further calls with equal facts.
+        callers = (context.parent, *(parent for parent, _ in context.others))
+        return (id(context.parent), id(context.step)) in loops or all(map(is_beside, callers))
+
+    return bool(running) and all(one.inside for one in running) and all(is_beside(one.context) for one in seen)
+
+
+def _around(context: Context | None) -> Iterator[Context]:
+    """A run and those it is part of."""
+    while context is not None:
+        yield context
+        context = context.parent
 
 
 def restricted(program: Program, sites: Set[int]) -> Program:
