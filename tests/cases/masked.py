@@ -192,3 +192,10 @@ def columns_instead_of_rows(image, at):
 def the_row_before(image, at):
     ok = jnp.roll(((at >= 0) & (at < 8)).all(-1), 1)
     return jnp.where(ok, image.at[at[:, 0], at[:, 1]].get(mode="promise_in_bounds"), 0.0)  #: requires
+
+
+@case(i32(3, min=0, max=2), i32(min=-1, max=3))
+def a_condition_on_what_was_read(x, i):
+    # Outside it may be anything, and then both hold.
+    read = x.at[i].get(mode="promise_in_bounds")  #: unsafe
+    return (read > 8) & (read >= 7)

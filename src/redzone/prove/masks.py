@@ -40,7 +40,7 @@ class Uses:
         self.known: dict[int, dict[Any, list[tuple[Any, int]]]] = {}
         self.results: dict[int, set[Any]] = {}
         self.makers: dict[int, dict[Any, Any]] = {}
-        self.made_from: dict[int, dict[Any, int]] = {}
+        self.made_from: dict[int, dict[Any, tuple[int, int, int]]] = {}
 
     def of(self, jaxpr: Any, var: Any) -> list[tuple[Any, int]]:
         table = self.known.get(id(jaxpr))
@@ -60,25 +60,39 @@ class Uses:
 
         What a loop yields is known by itself: nothing that is learnt of it says anything of what goes in.
         """
+        table, found = self.table(jaxpr), 0
+        for atom in atoms:
+            if type(atom) is not Literal:
+                found |= table[atom][0]
+        return found
+
+    def hangs_on(self, jaxpr: Any, atom: Any, var: Any) -> bool:
+        """Whether a value may be made, by equations of any kind, from a variable."""
+        table = self.table(jaxpr)
+        return type(atom) is not Literal and bool(table[atom][1] & table[var][2])
+
+    def table(self, jaxpr: Any) -> dict[Any, tuple[int, int, int]]:
+        """By variable: what it is made from by plain equations and by any, itself included, and its own bit."""
         table = self.made_from.get(id(jaxpr))
         if table is None:
             bits = itertools.cycle(BITS)
-            table = self.made_from[id(jaxpr)] = {v: next(bits) for v in jaxpr.invars} | dict.fromkeys(
-                jaxpr.constvars, 0
-            )
+            table = self.made_from[id(jaxpr)] = dict.fromkeys(jaxpr.constvars, (0, 0, 0))
+            for v in jaxpr.invars:
+                bit = next(bits)
+                table[v] = (bit, bit, bit)
             for eqn in jaxpr.eqns:
-                before = 0
-                if eqn.primitive not in _LOOPS:
-                    for atom in eqn.invars:
-                        if type(atom) is not Literal:
-                            before |= table[atom]
+                plain = every = 0
+                for atom in eqn.invars:
+                    if type(atom) is not Literal:
+                        before = table[atom]
+                        plain |= before[0]
+                        every |= before[1]
+                if eqn.primitive in _LOOPS:
+                    plain = 0
                 for v in eqn.outvars:
-                    table[v] = before | next(bits)
-        found = 0
-        for atom in atoms:
-            if type(atom) is not Literal:
-                found |= table[atom]
-        return found
+                    bit = next(bits)
+                    table[v] = (plain | bit, every | bit, bit)
+        return table
 
     def maker(self, jaxpr: Any, var: Any) -> Any:
         if id(jaxpr) not in self.makers:
@@ -302,8 +316,13 @@ def _is_aligned(found: _Found, shape: tuple[Any, ...]) -> bool:
 
 
 def _is_related(uses: Uses, site: Site, found: _Found) -> bool:
-    """Whether a condition may say something of the index: both are made from one and the same value."""
+    """Whether a condition may say something of the index: both are made from one and the same value.
+
+    Not one that is made from what was read: outside, that is anything, and so is the condition.
+    """
     jaxpr = site.home
+    if uses.hangs_on(jaxpr, found.condition, site.eqn.outvars[0]):
+        return False
     mine = uses.behind(jaxpr, [site.eqn.invars[column.operand] for column in site.columns])
     theirs = uses.behind(jaxpr, [found.condition])
     if mine & theirs:
