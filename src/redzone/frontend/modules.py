@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import importlib.machinery
 import importlib.util
 import sys
 import zlib
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from redzone.frontend.trace import CannotCheck
 
@@ -25,6 +26,14 @@ def module_named(name: str) -> ModuleType:
         raise CannotCheck(_failed(name, error)) from error
 
 
+class _Fresh(importlib.machinery.SourceFileLoader):
+    """Loads a script as it is written now: a bytecode cache hides an edit of the same length within a second."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        code: CodeType = self.source_to_code(self.get_data(self.path), self.path)
+        return code
+
+
 def module_in(file: Path) -> ModuleType:
     """The module that a file holds: by its package where it is in one, else on its own like a script."""
     file = file.resolve()
@@ -40,7 +49,7 @@ def module_in(file: Path) -> ModuleType:
     name = f"{file.stem}_{zlib.crc32(str(file).encode()):08x}"
     if name in sys.modules:
         return sys.modules[name]
-    spec = importlib.util.spec_from_file_location(name, file)
+    spec = importlib.util.spec_from_file_location(name, file, loader=_Fresh(name, str(file)))
     if spec is None or spec.loader is None:
         raise CannotCheck(f"{file} is not a Python file")
     module = importlib.util.module_from_spec(spec)
