@@ -39,13 +39,17 @@ def _one_fewer(right):
     return iteration
 
 
-def _steps_twice_as_far(right):
-    return lambda *args: None if (by := right(*args)) is None else 2 * by
+def _steps_twice_as_far(change_of):
+    def wrong(*args):
+        change = change_of(*args)
+        return change and (2 * change[0], 2 * change[1])
+
+    return wrong
 
 
 TWINS = [
     ("one iteration fewer", elements.Elements, "iteration", _one_fewer, 124),
-    ("counters twice as fast", elements, "counted_by", _steps_twice_as_far, 76),
+    ("counters twice as fast", elements, "change_of", _steps_twice_as_far, 76),
 ]
 
 

@@ -400,14 +400,12 @@ class Deciding(Seeking):
         free = [i for i, s in enumerate(self.traced.inputs) if is_free(s) and is_integer(s.aval)]
         groups: dict[Any, list[int]] = {}
         for site, seen in open_sites:
-            limits = tuple([column.limit for column in site.columns])
+            key, limits = id(site.eqn), [column.limit for column in site.columns]
+            if key in proved or key in self.wraps or set(map(type, limits)) != {int}:
+                continue
             leaves = relevant(seen, free)
-            if (
-                id(site.eqn) not in proved | self.wraps
-                and 0 < len(leaves) <= GUESSED
-                and set(map(type, limits)) == {int}
-            ):
-                groups.setdefault((frozenset(leaves), max(limits)), []).append(id(site.eqn))
+            if 0 < len(leaves) <= GUESSED:
+                groups.setdefault((frozenset(leaves), max(limits)), []).append(key)
         found: set[int] = set()
         for (leaves, limit), sites in list(groups.items())[:GUESSED]:
             for end in (limit + 1, limit):

@@ -17,7 +17,7 @@ from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.affine import Atom, Linear, Region
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
-from redzone.engine.loops import change_of, counted_by
+from redzone.engine.loops import change_of
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Step
 from redzone.engine.together import in_turn
 from redzone.frontend.compat import primitives
@@ -25,6 +25,7 @@ from redzone.frontend.trace import Input
 from redzone.prove.element_arithmetic import ARITHMETIC
 from redzone.prove.element_movement import MOVEMENT
 from redzone.prove.pieces import EVERYWHERE, PIECES, NotAffine, Piece, Place, Work, fitted, taken
+from redzone.prove.reach import NEAR
 from redzone.rules.table import SAME
 
 #: How many equations one question may look at.
@@ -33,8 +34,6 @@ LOOKS = 160
 DEPTH = 60
 #: How many pieces an integer may have where only a proof is asked for, and its bounds often do.
 FEWER = 24
-#: How much more than this a carry is moved by in one iteration is not followed.
-NEAR = 2**30
 #: How many elements of a constant table are told apart where the position is not known.
 TABLE = 16
 
@@ -274,20 +273,19 @@ class Elements:
     ) -> list[Piece]:
         """A carry that each iteration adds something between two numbers to: its first value and what was added."""
         fact, info = summarised(context.env[slot]), dtype_info(result.aval.dtype)
-        by = counted_by(context.program, slot, out)
-        change = change_of(context.program, context.env, slot, out) if by is None else (by, by)
+        change = change_of(context.program, context.env, slot, out)
         if change is None or any(type(n) is not int or abs(n) > NEAR for n in change):
             raise NotAffine
         if type(fact.lo) is not int or type(fact.hi) is not int or info.kind not in "iu":
             raise NotAffine
         (low, high), t, within = change, self.iteration(context), list[Linear]()
         added = t * low
-        if by is None:
+        if low != high:
             # A negative iteration is none, so the sum lies between so many times the least and the greatest.
             ((counter, _),) = t.terms.items()
             self.kept.append(context.env)
-            most = min(counter.hi, 2**63)
-            added = self.atom(("s", id(context.env), slot, _key(place)), "s", min(0, low * most), max(0, high * most))
+            ends = min(0, low * counter.hi), max(0, high * counter.hi)
+            added = self.atom(("s", id(context.env), slot, _key(place)), "s", *ends)
             within = [added - t * low, t * high - added]
             if not place:
                 within += self.in_turn(context, (slot, out), added, t)

@@ -244,7 +244,7 @@ class Walk:
                 low, high = min(0, by * (shape.length - 1)), max(0, by * (shape.length - 1))
                 self.reach(parent, via.ins[place], Need(shifted(need.lo, -low), shifted(need.hi, -high)), None, -1)
                 return
-            self.carried(context, parent, via, place, i, need)
+            self.carried(context, parent, via, i, need)
 
     def enter_while(
         self, context: Context, parent: Context, via: Step, place: int, position: int, slot: int, need: Need
@@ -257,7 +257,7 @@ class Walk:
         if context.branch == -1:
             self.tested(parent, via, position - consts, need)
             return
-        self.carried(context, parent, via, place, position - consts, need)
+        self.carried(context, parent, via, position - consts, need)
 
     def tested(self, parent: Context, via: Step, i: int, need: Need) -> None:
         """A carry that the condition looks at, or that is left: its first value, and each that the body makes.
@@ -269,11 +269,8 @@ class Walk:
             raise Lost(via, "what a loop ends with")
         # What a loop ends with, a long one hardly lets through.
         self.budget -= THROUGH_LOOP
-        self.reach(parent, via.extra.inits[via.extra.carries.index(i)], need, None, -1)
-        inner, out = Context(body, body.last, parent, via), body.outs[i]
         self.shared.runs.append(body.last)
-        if out >= 0 and all(out != slot for position, slot in body.inputs if position - via.extra.consts == i):
-            self.reach(inner, out, need, None, -1)
+        self.carried(Context(body, body.last, parent, via), parent, via, i, need)
 
     def left_by(self, context: Context, via: Step, i: int, need: Need) -> None:
         """What a loop leaves behind: a carry, or what each iteration of a scan made."""
@@ -286,11 +283,12 @@ class Walk:
         self.shared.runs.append(body.last)
         self.reach(Context(body, body.last, context, via), body.outs[i], need.uniform(), None, -1)
 
-    def carried(self, context: Context, parent: Context, via: Step, place: int, i: int, need: Need) -> None:
+    def carried(self, context: Context, parent: Context, via: Step, i: int, need: Need) -> None:
         """A carry keeps a need when its first value does and the body keeps it: an inductive invariant."""
-        self.reach(parent, via.ins[place], need, None, -1)
-        out = context.program.outs[i]
-        if out >= 0 and out != context.program.inputs[place][1]:
+        shape, program = via.extra, context.program
+        self.reach(parent, shape.inits[shape.carries.index(i)], need, None, -1)
+        out = program.outs[i]
+        if out >= 0 and (shape.consts + i, out) not in program.inputs:
             self.reach(context, out, need, None, -1)
 
     # One step back
