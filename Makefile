@@ -3,6 +3,8 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 N      ?= 1000
 
+SOURCES := $(shell find src/redzone -name '*.py') hatch_build.py
+
 # The CPU does: redzone never runs the program it checks, and a witness is replayed on small inputs.
 export JAX_PLATFORMS ?= cpu
 
@@ -22,8 +24,15 @@ demo: $(VENV)/installed
 	$(BIN)/redzone check --exit-zero --arg 'f32[16]' --arg 'i32[]' examples/off_by_one.py:price_bad
 	$(BIN)/redzone check examples/
 
-test: lint types
-	$(BIN)/python -m pytest -n 2
+# Everything on the sources, then on what is compiled from them what tells most of the engine.
+test: lint types $(VENV)/compiled
+	REDZONE_COMPILED=0 $(BIN)/python -m pytest -n 2
+	REDZONE_COMPILED=1 $(BIN)/python -m pytest -n 2 tests/cases tests/engine tests/explain tests/prove tests/soundness
+
+# Installing compiles too; this is for sources that have changed since.
+$(VENV)/compiled: $(VENV)/installed-dev $(SOURCES)
+	$(BIN)/python hatch_build.py
+	touch $@
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -37,7 +46,7 @@ fuzz: $(VENV)/installed-dev
 
 # Prints the tables, and keeps them in docs/performance.md. The corpus is real libraries at versions that
 # go together, so it gets an environment of its own.
-$(VENV)-bench/installed: pyproject.toml bench/requirements.txt
+$(VENV)-bench/installed: pyproject.toml bench/requirements.txt $(SOURCES)
 	$(PYTHON) -m venv $(VENV)-bench
 	$(VENV)-bench/bin/python -m pip install --quiet -r bench/requirements.txt --editable .
 	touch $@
@@ -57,4 +66,4 @@ docs: $(VENV)/installed-dev
 	$(BIN)/python -m tests.doc_blocks
 
 clean:
-	rm -rf $(VENV) $(VENV)-bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(VENV)-bench src/redzone/native .pytest_cache .mypy_cache .ruff_cache .hypothesis

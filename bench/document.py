@@ -12,6 +12,8 @@ import tables
 from record import Record
 from targets import Series, targets, total_ratio
 
+from redzone import twins
+
 
 def document(records: Sequence[Record], series: Series, first: Mapping[str, Any], repeats: int) -> str:
     """The whole run as Markdown."""
@@ -36,7 +38,8 @@ def context(records: Sequence[Record], repeats: int) -> str:
     """What the numbers depend on, without naming the machine."""
     measured_ones = sum(r.trace is not None for r in records)
     return (
-        f"{measured_ones} of {len(records)} programs measured, Python {platform.python_version()} on CPU; "
+        f"{measured_ones} of {len(records)} programs measured, Python {platform.python_version()} on CPU, "
+        f"redzone {'compiled' if twins.in_use() else 'as plain Python'}; "
         f"times are the best of {repeats} (tracing that takes over 3 s is timed once), "
         "processor time of all threads for tracing and checking, wall time for compilation, "
         "and every ratio is of two times from this run. "

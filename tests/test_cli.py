@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 import redzone
+from redzone import twins
 from redzone.cli import main
 from redzone.report.codes import CODES
 
@@ -198,7 +199,8 @@ def test_rules() -> None:
 
 
 def test_version() -> None:
-    assert CliRunner().invoke(main, ["--version"]).output == f"redzone {redzone.__version__}\n"
+    compiled = ", compiled" if twins.in_use() else ""
+    assert CliRunner().invoke(main, ["--version"]).output == f"redzone {redzone.__version__}{compiled}\n"
 
 
 def _process(*arguments: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:

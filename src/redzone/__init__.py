@@ -8,6 +8,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from redzone import twins
+
 if TYPE_CHECKING:
     from redzone.api import check as check
     from redzone.frontend.assume import assume as assume
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
     from redzone.runtime.session import Session as Session
 
 __version__ = "0.1.0"
+
+twins.prefer()
 
 # Loaded when first asked for, so that `import redzone` costs next to nothing in a program that only
 # carries `@redzone.example` decorations.

@@ -59,7 +59,7 @@ def check_traced(traced: Traced) -> Report:
 
 def _undisturbed(traced: Traced) -> Report:
     collecting = gc.isenabled()
-    # A check makes many small objects and no cycles; a collection would walk the whole jaxpr each time.
+    # A check makes many small objects and few cycles; a collection would walk the whole jaxpr each time.
     gc.disable()
     try:
         with stage(f"check {traced.name}"), sizes(symbolic_sizes(traced)):

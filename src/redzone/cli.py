@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from redzone import __version__
+from redzone import __version__, twins
 from redzone.commands.baseline import baseline as baseline_command
 from redzone.commands.explain import explain
 from redzone.commands.explaining import Explaining
@@ -31,7 +31,9 @@ CLEAN, FINDINGS, COULD_NOT_CHECK = 0, 1, 2
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__, prog_name="redzone", message="%(prog)s %(version)s")
+@click.version_option(
+    __version__, prog_name="redzone", message=f"%(prog)s %(version)s{', compiled' if twins.in_use() else ''}"
+)
 def main() -> None:
     """Does every array access of a JAX program stay inside its buffer?"""
 

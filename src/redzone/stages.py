@@ -26,8 +26,14 @@ class Recorder(Protocol):
 
     def end(self, result: Any) -> None: ...
 
-    def runner(self, plain: Any) -> Any:
-        """The class that runs programs forward, in place of the plain one."""
+    def step(self, step: Any) -> None:
+        """A step of a program is about to be run."""
+
+    def stepped(self, step: Any) -> None:
+        """It was run."""
+
+    def body(self, program: Any) -> None:
+        """A program is about to be run."""
 
 
 _recorder: ContextVar[Recorder | None] = ContextVar("redzone_recorder", default=None)
@@ -43,17 +49,16 @@ def recording(recorder: Recorder) -> Iterator[None]:
         _recorder.reset(token)
 
 
-def runner_type(plain: Any) -> Any:
-    """The class that runs programs forward: the plain one, unless a recorder brings its own."""
-    recorder = _recorder.get()
-    return plain if recorder is None else recorder.runner(plain)
+def recorder() -> Recorder | None:
+    """Who hears what is checked in this thread, if anybody does."""
+    return _recorder.get()
 
 
 def stage(name: str) -> AbstractContextManager[Any]:
     """`with stage("facts"):` is a stage of the check, seen by jax.profiler and by a recorder."""
-    recorder = _recorder.get()
+    hears = _recorder.get()
     annotation = TraceAnnotation("redzone: " + name)
-    return annotation if recorder is None else _Stage(name, annotation, recorder)
+    return annotation if hears is None else _Stage(name, annotation, hears)
 
 
 class _Stage:
@@ -97,16 +102,16 @@ def recorded(name: str) -> Callable[[Callable[P, R]], Callable[P, R]]:
     def decorate(fn: Callable[P, R]) -> Callable[P, R]:
         @functools.wraps(fn)
         def wrapper(*args: P.args, **kwargs: P.kwargs) -> R:
-            recorder = _recorder.get()
-            if recorder is None:
+            hears = _recorder.get()
+            if hears is None:
                 return fn(*args, **kwargs)
-            recorder.begin(name, False, args)
+            hears.begin(name, False, args)
             result = None
             try:
                 result = fn(*args, **kwargs)
                 return result
             finally:
-                recorder.end(result)
+                hears.end(result)
 
         return wrapper
 

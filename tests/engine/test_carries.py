@@ -84,6 +84,7 @@ def test_only_carries_that_slicing_asks_for(fn: Callable[..., Any]) -> None:
         assert {i for i in read if i < count} <= {*shape.carries}
 
 
+@pytest.mark.changes_the_engine
 @pytest.mark.parametrize("fn", [_chain, _branches])
 def test_a_body_is_sliced_once(fn: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     sliced = []

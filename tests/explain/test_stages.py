@@ -14,7 +14,7 @@ import pytest
 import redzone
 from redzone.explain.capture import captures_in
 from redzone.explain.recording import Recording
-from redzone.stages import recorded, recording, runner_type, stage
+from redzone.stages import recorded, recorder, recording, stage
 from tests.explain import programs
 
 
@@ -52,7 +52,7 @@ def test_stages_appear_in_the_users_own_profile(tmp_path: Path) -> None:
 
 
 def test_nobody_records_by_default() -> None:
-    assert runner_type(int) is int
+    assert recorder() is None
     assert recorded("x")(lambda a: a + 1)(1) == 2
 
 

@@ -25,11 +25,11 @@ class Anew(Runner):
 
 def facts_at_accesses(closed: Any, facts: list[Any], runner: Any) -> dict[int, list[Any]]:
     """By identity of the equation, what is known of the index each time an access is reached."""
-    plain, redzone.engine.runner_type = redzone.engine.runner_type, lambda _: runner  # type: ignore[attr-defined]
+    plain, redzone.engine.Runner = redzone.engine.Runner, runner  # type: ignore[misc]
     try:
         seen = redzone.engine.analyse(closed, facts).seen
     finally:
-        redzone.engine.runner_type = plain  # type: ignore[attr-defined]
+        redzone.engine.Runner = plain  # type: ignore[misc]
     return {key: [[fact.key() for fact in one.facts] for one in found] for key, found in seen.items()}
 
 

@@ -27,6 +27,7 @@ def replaced(owner: Any, name: str, wrong: Callable[[Any], Any]) -> Iterator[Non
         setattr(owner, name, right)
 
 
+@pytest.mark.changes_the_engine
 @pytest.mark.parametrize("primitive", list(elements._HANDLERS), ids=lambda p: p.name)
 def test_a_handler_that_is_one_off_is_found(primitive):
     """Each handler's result is looked at somewhere: one more, or the other truth value, shows."""
@@ -127,6 +128,7 @@ TWINS = [
 ]
 
 
+@pytest.mark.changes_the_engine
 @pytest.mark.parametrize(("name", "owner", "what", "wrong"), TWINS, ids=[t[0] for t in TWINS])
 def test_a_wrong_twin_is_found(name, owner, what, wrong):
     with replaced(owner, what, wrong):

@@ -12,6 +12,7 @@ def test_the_battery_holds():
     assert not first_contradiction(runs=10)
 
 
+@pytest.mark.changes_the_engine
 @pytest.mark.parametrize("mutant", ENGINE_MUTANTS, ids=lambda m: m.name)
 def test_wrong_engine_is_found(mutant):
     with mutant.in_place():

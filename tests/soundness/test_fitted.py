@@ -60,6 +60,7 @@ def _the_other_case(right):
     return select
 
 
+@pytest.mark.changes_the_engine
 @pytest.mark.parametrize(
     ("right", "wrong", "maker"),
     [(windows._written, _forgotten, "written_and_read"), (windows._select, _the_other_case, "selected_twice")],
@@ -72,6 +73,7 @@ def test_a_wrong_twin_of_a_window_is_found(monkeypatch, right, wrong, maker):
     assert any(contradiction(seed) for seed in first_seeds(maker, 20)), "no run showed it"
 
 
+@pytest.mark.changes_the_engine
 def test_a_solver_that_rules_out_everything_is_found(monkeypatch):
     monkeypatch.setattr(solver, "rules_out", lambda *args: True)
     assert any(contradiction(seed) for seed in first_seeds("bits", 20)), "no run showed it"

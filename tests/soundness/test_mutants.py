@@ -21,6 +21,7 @@ def _found(mutant) -> bool:
     return False
 
 
+@pytest.mark.changes_the_engine
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda m: m.name)
 def test_wrong_twin_is_found(mutant):
     assert _found(mutant)

@@ -53,6 +53,7 @@ TWINS = [
 ]
 
 
+@pytest.mark.changes_the_engine
 @pytest.mark.parametrize(("name", "owner", "what", "wrong", "seed"), TWINS, ids=[t[0] for t in TWINS])
 def test_a_wrong_twin_is_found(monkeypatch, name, owner, what, wrong, seed):
     """The seeds are the first that show it."""

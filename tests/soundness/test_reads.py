@@ -75,6 +75,7 @@ def facts_of(closed, arguments):
     return [i.fact() for i in traced(closed, arguments).inputs]
 
 
+@pytest.mark.changes_the_engine
 @pytest.mark.parametrize("first", range(0, SEEDS, 10))
 def test_steps_of_random_programs_read_what_they_say(monkeypatch, first):
     looked = 0
@@ -100,6 +101,7 @@ def missing(monkeypatch, closed, facts, kind):
     return wrong_steps(monkeypatch, closed, facts)[0]
 
 
+@pytest.mark.changes_the_engine
 def test_a_search_reads_the_share_it_looks_for(monkeypatch):
     arguments = (Argument((4,), np.dtype("float32")), WEIGHTS, SHARES)
     closed = jax.make_jaxpr(structure.share_of_the_last)(*(a.struct() for a in arguments))
@@ -108,6 +110,7 @@ def test_a_search_reads_the_share_it_looks_for(monkeypatch):
     assert missing(monkeypatch, closed, facts, SCAN) or missing(monkeypatch, closed, facts, WHILE)
 
 
+@pytest.mark.changes_the_engine
 def test_an_offset_is_read_with_the_size_beside_it(monkeypatch):
     """A ragged exchange: each offset is judged with its size added."""
 

@@ -49,6 +49,7 @@ def test_a_program_at_a_size_has_the_equations_of_the_symbolic_one():
     assert any(type(k) is not int for eqn in subject.jaxpr.eqns for v in eqn.outvars for k in v.aval.shape)
 
 
+@pytest.mark.changes_the_engine
 @pytest.mark.parametrize(
     ("name", "wrong"),
     [

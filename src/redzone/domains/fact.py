@@ -319,7 +319,7 @@ def meet(a: Fact, b: Fact) -> Fact | None:
     return strided(lo, hi, stride, anchor)
 
 
-def strided(lo: int, hi: int, step: int, anchor: int) -> Fact | None:
+def strided(lo: Any, hi: Any, step: int, anchor: Any) -> Fact | None:
     """The integers of [lo, hi] congruent to anchor modulo step, or None where there are none."""
     if step == 0:
         return scalar(anchor) if lo <= anchor <= hi else None
@@ -359,7 +359,7 @@ def leq(a: Fact, b: Fact) -> bool:
     return (a.step % b.step == 0) and (a.lo - b.lo) % b.step == 0
 
 
-def widen(old: Fact, new: Fact, info: DtypeInfo, thresholds: Sequence[int]) -> Fact:
+def widen(old: Fact, new: Fact, info: DtypeInfo, thresholds: Sequence[Any]) -> Fact:
     """An upper bound of both that jumps an unstable bound to the next threshold or the dtype's end.
 
     Any chain of widenings is finite: each bound moves at most once per threshold.
@@ -396,7 +396,7 @@ def widen(old: Fact, new: Fact, info: DtypeInfo, thresholds: Sequence[int]) -> F
     return Fact(lo, hi, 0 if lo == hi else 1)
 
 
-def _widen_apart(old: Fact, both: Fact, info: DtypeInfo, thresholds: Sequence[int]) -> Fact | None:
+def _widen_apart(old: Fact, both: Fact, info: DtypeInfo, thresholds: Sequence[Any]) -> Fact | None:
     """Each element of a short array on its own; None where that can't be."""
     if not info.integral or type(both.lo) is not _ndarray or both.lo.size > SHORT or info.max > SMALL:
         return None

@@ -15,7 +15,7 @@ from redzone.engine.inventory import Inventory
 from redzone.engine.program import Program, Step
 from redzone.engine.slice import Masks, Slicer
 from redzone.frontend.compat import open_jaxpr
-from redzone.stages import runner_type, stage
+from redzone.stages import recorder, stage
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -119,6 +119,6 @@ def run_forward(
         inside = stays_inside(site, facts)
         seen.setdefault(id(site.eqn), []).append(Seen(facts, step, context, inside))
 
-    runner: Runner = runner_type(Runner)(observe, failures, strict)
+    runner = Runner(observe, failures, strict, recorder())
     runner.env = runner.run(program, [in_facts[i] for i, _ in program.inputs], True)
     return runner, seen

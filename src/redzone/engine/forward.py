@@ -25,6 +25,7 @@ from redzone.engine.wrapping import from_the_end, wrapped_by
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES
 from redzone.rules.table import SAME, top_of
+from redzone.stages import Recorder
 
 _SELECT = RULES[primitives()["select_n_p"]]
 _ADD, _SUB, _MUL = (RULES[primitives()[n]] for n in ("add_p", "sub_p", "mul_p"))
@@ -68,8 +69,12 @@ Observer = Callable[[Site, list[Fact], Step, Context], None]
 class Runner:
     """Runs programs; `observe` hears of each access once its operands' facts have come to rest."""
 
-    def __init__(self, observe: Observer, failures: Counter[str], strict: bool = False) -> None:
+    def __init__(
+        self, observe: Observer, failures: Counter[str], strict: bool = False, hears: Recorder | None = None
+    ) -> None:
         self.observe = observe
+        self.hears = hears
+        """Who hears of every step, if anybody does."""
         self.failures = failures
         self.strict = strict
         self.facts: dict[int, list[Fact]] = {}
@@ -98,6 +103,8 @@ class Runner:
         tested: list[Any] | None = None,
     ) -> list[Any]:
         """The environment after running a program on facts for its inputs."""
+        if self.hears is not None:
+            self.hears.body(program)
         lanes = lanes or (parent is not None and parent.lanes)
         if program.assumptions and (lanes or not program.lanes):
             promised = Context(program, [], parent, via, branch, lanes)
@@ -165,6 +172,16 @@ class Runner:
             self.step(program, env, step, context)
 
     def step(self, program: Program, env: list[Any], step: Step, context: Context | None) -> None:
+        if self.hears is None:
+            self._step(program, env, step, context)
+            return
+        self.hears.step(step)
+        try:
+            self._step(program, env, step, context)
+        finally:
+            self.hears.stepped(step)
+
+    def _step(self, program: Program, env: list[Any], step: Step, context: Context | None) -> None:
         kind = step.kind
         if kind == SIMPLE:
             rule, ins, outs, special = step.rule, step.ins, step.outs, program.special

@@ -73,7 +73,7 @@ def limits_of(program: Program) -> tuple[int, ...]:
     return known
 
 
-def _near(facts: list[Fact], thresholds: tuple[int, ...]) -> tuple[int, ...]:
+def _near(facts: list[Fact], thresholds: tuple[Any, ...]) -> tuple[Any, ...]:
     """Those numbers and the bounds of these facts, with their neighbours."""
     found = set(thresholds)
     symbolic: list[Any] = []

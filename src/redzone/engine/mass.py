@@ -115,7 +115,7 @@ def altogether(program: Program, env: list[Any], slot: int) -> int | None:
     return None if bounds is None else bounds[1]
 
 
-def _within(fact: Fact, lo: int, hi: int) -> Fact:
+def _within(fact: Fact, lo: Any, hi: Any) -> Fact:
     if type(fact.lo) is np.ndarray:
         return settle(np.clip(fact.lo, lo, hi), np.clip(fact.hi, lo, hi))
     return meet(fact, Fact(lo, hi)) or fact

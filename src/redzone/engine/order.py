@@ -72,7 +72,7 @@ def _halved_difference(body: Program, low: int, half: int) -> Step | None:
         source = body.template[converted.ins[0]] if converted is not None and len(converted.ins) == 1 else None
         if source is None or source.step != 0 or source.lo != wanted:
             return None
-    if step.eqn.primitive not in (_DIV, *_SHIFTS) and step.rule is not FLOOR_DIVIDE:
+    if step.eqn.primitive is not _DIV and step.eqn.primitive not in _SHIFTS and step.rule is not FLOOR_DIVIDE:
         return None
     difference = _origin(body, step.ins[0])
     if difference is None or difference.kind != SIMPLE or difference.eqn.primitive is not _SUB:

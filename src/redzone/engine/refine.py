@@ -29,7 +29,8 @@ DEPTH = 14
 #: How many comparisons of two values are looked at once more.
 PAIRS = 4
 
-ALL = ("all",)
+#: Known by its identity, which a tuple of a known type loses when it is compiled.
+ALL: Any = ("all",)
 #: The last part of a level that is about every element along some dimensions.
 ROW = "row"
 

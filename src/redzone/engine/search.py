@@ -89,7 +89,7 @@ def _is_middle(made: dict[Any, Any], middle: Any, low: Any, high: Any) -> bool:
             return False
         if quotient.invars[0] is not inner.invars[0] or any(e.primitive is not _CONVERT for e in inner.eqns[:-1]):
             return False
-        if quotient.invars[1] not in (inner.invars[1], *(e.outvars[0] for e in others)):
+        if quotient.invars[1] is not inner.invars[1] and all(quotient.invars[1] is not e.outvars[0] for e in others):
             return False
     elif half.primitive is not _DIV:
         return False
@@ -149,7 +149,7 @@ def _element_at(made: dict[Any, Any], element: Any, index: Any) -> Any:
 Resolve = Callable[[Any, Any], tuple[Any, Any]]
 
 
-def factors(resolve: Resolve, frame: Any, query: Any, array: Any, size: int) -> tuple[Any, Any, Any] | None:
+def factors(resolve: Resolve, frame: Any, query: Any, array: Any, size: Any) -> tuple[Any, Any, Any] | None:
     """(frame, last element, share) if a query is a product with the last element of the array searched."""
     at, product = resolve(frame, query)
     eqn = None if type(product) is Literal else at.maker(product)
@@ -162,7 +162,7 @@ def factors(resolve: Resolve, frame: Any, query: Any, array: Any, size: int) -> 
     return None
 
 
-def _is_last(resolve: Resolve, frame: Any, atom: Any, array: tuple[Any, Any], size: int) -> bool:
+def _is_last(resolve: Resolve, frame: Any, atom: Any, array: tuple[Any, Any], size: Any) -> bool:
     for _ in range(4):
         frame, atom = resolve(frame, atom)
         eqn = None if type(atom) is Literal else frame.maker(atom)

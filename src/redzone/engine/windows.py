@@ -215,7 +215,7 @@ def _slice(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
     params = eqn.params
     if params["strides"] is not None and any(n != 1 for n in params["strides"]):
         return False
-    starts = tuple([a + b for a, b in zip(want.starts, params["start_indices"], strict=True)])
+    starts = tuple([a + int(b) for a, b in zip(want.starts, params["start_indices"], strict=True)])
     ask(build, eqn, frame, eqn.invars[0], want.at(starts, want.sizes))
     return True
 
@@ -273,7 +273,8 @@ def _reshape(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
 
 
 def _concatenate(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
-    axis, start = eqn.params["dimension"], 0
+    axis = int(eqn.params["dimension"])
+    start: Any = 0
     first, last = want.starts[axis], want.starts[axis] + want.sizes[axis]
     for atom in eqn.invars:
         stop = start + atom.aval.shape[axis]

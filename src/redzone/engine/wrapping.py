@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from redzone.domains import Fact, join
@@ -29,7 +31,7 @@ def wrapped_by(program: Program, step: Step) -> int | None:
     return size.lo if type(size.lo) is int and 0 < size.lo <= SMALL else None
 
 
-def from_the_end(index: Fact, n: int) -> Fact | None:
+def from_the_end(index: Fact, n: Any) -> Fact | None:
     """What an index is after its wrap by n > 0; None where its bounds are no plain numbers.
 
     A negative number plus n is less than n, so that the sum cannot leave the integer type.

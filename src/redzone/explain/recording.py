@@ -89,7 +89,6 @@ class Recording:
         self.ended = 0.0
         self._stack: list[_Frame] = []
         self._looping: list[Step] = []
-        self._runner: Any = None
 
     @property
     def seconds(self) -> float:
@@ -146,12 +145,6 @@ class Recording:
         else:
             self.left_out += 1
 
-    def runner(self, plain: Any) -> Any:
-        """A class that runs programs as the plain one does and notes what each equation takes."""
-        if self._runner is None:
-            self._runner = _recording_runner(plain, self)
-        return self._runner
-
     def step(self, step: Step) -> None:
         """An equation begins."""
         came = time.perf_counter()
@@ -197,22 +190,6 @@ class Recording:
         """A program is run: a round of a loop, if it is the body of one."""
         if self._looping and program is self._looping[-1].bodies[0]:
             self.loops[id(self._looping[-1].eqn)].rounds += 1
-
-
-def _recording_runner(plain: Any, recording: Recording) -> Any:
-    class RecordingRunner(plain):  # type: ignore[misc]
-        def step(self, program: Program, env: list[Any], step: Step, context: Any) -> None:
-            recording.step(step)
-            try:
-                super().step(program, env, step, context)
-            finally:
-                recording.stepped(step)
-
-        def run(self, program: Program, *args: Any, **kwargs: Any) -> Any:
-            recording.body(program)
-            return super().run(program, *args, **kwargs)
-
-    return RecordingRunner
 
 
 def accesses_of(name: str, args: tuple[Any, ...]) -> tuple[int, ...]:

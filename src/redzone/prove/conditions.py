@@ -71,10 +71,10 @@ def propose(seen: Sequence[Seen], common: Common, wrapping: bool = True) -> Prop
                 walk.reach(one.context, slot, need, None, -1)
             except Lost as error:
                 lost = error
-            except Exception as error:
-                if not is_inconclusive(error) and not isinstance(error, TypeError | OverflowError):
+            except Exception as other:
+                if not is_inconclusive(other) and not isinstance(other, TypeError | OverflowError):
                     raise
-                lost = Lost(None, str(error))
+                lost = Lost(None, str(other))
     common.budget -= walk.given - max(walk.budget, 0)
     if any(n.empty() for n in walk.leaves.values()):
         lost = lost or Lost(None, "no input satisfies it")

@@ -407,9 +407,9 @@ class Deciding(Seeking):
             if 0 < len(leaves) <= GUESSED:
                 groups.setdefault((frozenset(leaves), max(limits)), []).append(key)
         found: set[int] = set()
-        for (leaves, limit), sites in list(groups.items())[:GUESSED]:
+        for (among, limit), sites in list(groups.items())[:GUESSED]:
             for end in (limit + 1, limit):
-                needs = {leaf: Need(0, end) for leaf in leaves}
+                needs = {leaf: Need(0, end) for leaf in among}
                 facts = narrowed(self.facts, needs)
                 mine = set() if facts is None else self.proves(facts, sites)[0]
                 if mine:
@@ -577,7 +577,7 @@ def _bounds(site: Site, seen: list[Seen]) -> tuple[DimBounds, ...]:
     return tuple(result)
 
 
-def _leaves(access: Access, site: Site, index: tuple[int, ...]) -> str:
+def _leaves(access: Access, site: Site, index: tuple[Any, ...]) -> str:
     for column, value in zip(site.columns, index, strict=True):
         # A witness has numbers for sizes: of those that may be larger, it is the one that is outside.
         if at_most(0, value) is False or at_most(value, column.limit) is not True:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from redzone.access.xla import ACCESSES
 from redzone.domains.affine import Linear, Region
 from redzone.engine.forward import Context
@@ -48,9 +50,10 @@ def _rev(self: Elements, context: Context, step: Step, place: Place) -> list[Pie
 
 def _slice(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
     starts, strides = step.eqn.params["start_indices"], step.eqn.params["strides"] or (1,) * len(place)
-    if any(type(n) is not int for n in (*starts, *strides)):
+    if any(not isinstance(n, int | np.integer) for n in (*starts, *strides)):
         raise NotAffine
-    return self.value(context, step.ins[0], tuple(p * k + s for p, s, k in zip(place, starts, strides, strict=True)))
+    there = tuple(p * int(k) + int(s) for p, s, k in zip(place, starts, strides, strict=True))
+    return self.value(context, step.ins[0], there)
 
 
 def _reshape(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:

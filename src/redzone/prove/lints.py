@@ -386,7 +386,7 @@ def _moved(step: Step, column: int | None) -> Iterator[tuple[int, int | None]]:
     eqn = step.eqn
     shape = eqn.outvars[0].aval.shape
     if eqn.primitive.name == "concatenate" and column is not None and eqn.params["dimension"] == len(shape) - 1:
-        start = 0
+        start: Any = 0
         for s, v in zip(step.ins, eqn.invars, strict=False):
             width = v.aval.shape[-1]
             if start <= column < start + width:
@@ -475,7 +475,7 @@ def _is_about(bound: Any, number: int) -> bool:
     return type(bound) is int and number <= bound <= number + number // _ROUNDED
 
 
-def _span(lo: int, hi: int) -> str:
+def _span(lo: Any, hi: Any) -> str:
     return str(lo) if lo == hi else f"{lo} … {hi}"
 
 

@@ -253,7 +253,7 @@ def _lanes(site: Site) -> tuple[tuple[Any, ...], tuple[int, ...]] | None:
     if not lanes:
         # Any of the windows may be anywhere: only what decides about all of them will do.
         return (), ()
-    return (shape, tuple(lanes[d] for d in range(len(shape)))) if len(lanes) == len(shape) else None
+    return (shape, tuple(int(lanes[d]) for d in range(len(shape)))) if len(lanes) == len(shape) else None
 
 
 def harmless(uses: Uses, site: Site) -> list[_Found]:

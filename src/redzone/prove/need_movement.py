@@ -116,7 +116,8 @@ def _stack(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[i
 
 
 def _concatenate(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
-    axis, start, parts = step.eqn.params["dimension"], 0, []
+    axis, parts = step.eqn.params["dimension"], []
+    start: Any = 0
     need = _pieces(need, step.eqn.outvars[0].aval.shape)
     for position, v in enumerate(step.eqn.invars):
         size = v.aval.shape[axis]
@@ -214,9 +215,8 @@ def _across(eqn: Any) -> dict[int, int]:
     else:
         return {}
     rest = [d for d in range(len(shape)) if d not in away]
-    return {
-        d: w for w, d in zip(within, rest, strict=True) if sizes[d] == shape[d] and shape[d] != 1 and d not in indexed
-    }
+    whole = [d for d in rest if sizes[d] == shape[d] and shape[d] != 1 and d not in indexed]
+    return {d: int(w) for w, d in zip(within, rest, strict=True) if d in whole}
 
 
 def _carried_over(need: Need, dims: dict[int, int], rank: int) -> Need:

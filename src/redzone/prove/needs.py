@@ -342,7 +342,8 @@ class Walk:
         kind = _NAMES.get(step.eqn.primitive)
         if kind is None or len(step.ins) != len(step.eqn.invars):
             raise Lost(step)
-        if dtype_info(step.eqn.outvars[0].aval.dtype).kind == "f" and kind not in ("same", "floor", "total", *MOVEMENT):
+        moves = kind in MOVEMENT or kind in ("same", "floor", "total")
+        if not moves and dtype_info(step.eqn.outvars[0].aval.dtype).kind == "f":
             raise Lost(step)
         if kind == "add" and self.flagged(context, step, need, stop, at):
             return

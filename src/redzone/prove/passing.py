@@ -29,14 +29,14 @@ def moved(eqn: Any, position: int, places: tuple[int, ...]) -> tuple[int, ...]:
     primitive, source, target = eqn.primitive, eqn.invars[position].aval.shape, eqn.outvars[0].aval.shape
     if primitive is _BROADCAST and position == 0:
         dims = eqn.params["broadcast_dimensions"]
-        return tuple(dims[p] for p in places)
+        return tuple(int(dims[p]) for p in places)
     if primitive is _SQUEEZE or is_reshape(eqn):
         return reshaped(source, target, places)
     if primitive is _TRANSPOSE:
         order = tuple(eqn.params["permutation"])
         return tuple(order.index(p) for p in places)
     if primitive in _REDUCED:
-        axes = {a % len(source) for a in eqn.params["axes"]}
+        axes = {int(a) % len(source) for a in eqn.params["axes"]}
         if axes.isdisjoint(places):
             return tuple(p - sum(a < p for a in axes) for p in places)
     elif primitive is _DOT:

@@ -56,7 +56,8 @@ def _itemsize(dtype: Any) -> int:
 
 
 def _extent(site: Site, facts: list[Fact], shape: Any, strides: Any, window: Any, item: int) -> tuple[int, int]:
-    low, high = 0, item - 1
+    low: Any = 0
+    high: Any = item - 1
     for d, n in enumerate(window):
         high += (n - 1) * strides[d]
     for column, fact in zip(site.columns, facts, strict=True):
@@ -69,7 +70,7 @@ def _extent(site: Site, facts: list[Fact], shape: Any, strides: Any, window: Any
     batched = _batch_dims(site)
     for d in batched:
         high += (shape[d] - 1) * strides[d]
-    return low, high
+    return int(low), int(high)
 
 
 def _number(bound: Any) -> int:

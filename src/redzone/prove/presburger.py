@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from redzone.domains.affine import Atom, Region
@@ -12,7 +13,7 @@ from redzone.stages import recorded
 def sample(region: Region) -> dict[Atom, int] | bool | None:
     """Integers satisfying every constraint; None where there are none, False where isl is not installed."""
     try:
-        import islpy as isl
+        isl: Any = importlib.import_module("islpy")
     except ImportError:
         return False
     atoms = region.atoms()

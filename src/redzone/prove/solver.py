@@ -7,6 +7,7 @@ over bit-vectors where bits matter. It has a limit for each access.
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
 from redzone.domains import dtype_info
@@ -112,7 +113,7 @@ def rules_out(elements: Elements, region: Region, index: Linear) -> bool | None:
 @recorded("z3")
 def _asked(elements: Elements, tied: Tied, region: Region) -> bool | None:
     try:
-        import z3
+        z3: Any = importlib.import_module("z3")
     except ImportError:
         elements.missed_z3 = True
         return None

@@ -44,7 +44,8 @@ def states(
         for i, source in enumerate(inputs)
         if i not in needs and source.aval.shape == () and dtype_info(source.aval.dtype).kind in "iu"
     }
-    first, columns = {}, 0
+    first: dict[int, Any] = {}
+    columns: Any = 0
     for leaf in needs:
         first[leaf] = columns
         shape = inputs[leaf].aval.shape

@@ -265,7 +265,9 @@ def _identity(value: Any) -> Any:
     """Equal for equal arrays; of one that holds a single number, that number says it."""
     if not isinstance(value, np.ndarray):
         return id(value)
-    return value.flat[0].item() if value.size and not any(value.strides) else value.tobytes()
+    if value.size and not any(value.strides):
+        return value.flat[0].item()
+    return value.tobytes()
 
 
 def _candidates(

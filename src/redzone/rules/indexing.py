@@ -20,7 +20,7 @@ from redzone.rules.table import rule, top_of
 APART = 64
 
 
-def _range_along(fact: Fact, axis: int, lo: int, hi: int) -> Fact:
+def _range_along(fact: Fact, axis: int, lo: Any, hi: Any) -> Fact:
     """The hull of the rows lo..hi (clamped into the array) along one kept-apart dimension."""
     n = fact.lo.shape[axis]
     first, last = min(max(lo, 0), n - 1), min(max(hi, 0), n - 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -211,9 +212,7 @@ def _window_sum(eqn: Any, a: Fact) -> Fact:
     info = of(eqn.outvars[0])
     if not info.integral or info.kind == "b":
         return top_of(eqn.outvars[0])
-    n = 1
-    for d in eqn.params["window_dimensions"]:
-        n *= d
+    n = math.prod(eqn.params["window_dimensions"])
     a = summarised(a)
     return wrapped(min(0, a.lo) * n, max(0, a.hi) * n, 1, info)
 

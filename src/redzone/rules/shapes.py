@@ -106,7 +106,7 @@ def _slice(eqn: Any, a: Fact) -> Fact:
 def _concatenate(eqn: Any, *parts: Fact) -> Fact:
     if len(parts) == 1:
         return parts[0]
-    axis = eqn.params["dimension"]
+    axis = int(eqn.params["dimension"])
     shape = eqn.outvars[0].aval.shape
     if shape == (len(parts),):
         values = [p.lo for p in parts if p.step == 0 and type(p.lo) is int and -SMALL <= p.lo <= SMALL]
@@ -221,8 +221,8 @@ def _iota(eqn: Any, *_: Fact) -> Fact:
 
 @rule("split_p")
 def _split(eqn: Any, a: Fact) -> list[Fact]:
-    axis, start, parts = eqn.params["axis"], 0, []
-    for size in eqn.params["sizes"]:
+    axis, start, parts = int(eqn.params["axis"]), 0, []
+    for size in map(int, eqn.params["sizes"]):
         if type(a.lo) is np.ndarray and a.lo.shape[axis] != 1:
             window = [slice(None)] * a.lo.ndim
             window[axis] = slice(start, start + size)
@@ -236,7 +236,7 @@ def _split(eqn: Any, a: Fact) -> list[Fact]:
 @rule("stack_p")
 def _stack(eqn: Any, *parts: Fact) -> Fact:
     """Each operand is one place along an axis of its own."""
-    axis = eqn.params["axis"] % len(eqn.outvars[0].aval.shape)
+    axis = int(eqn.params["axis"]) % len(eqn.outvars[0].aval.shape)
     grown = [mapped(p, lambda x: np.expand_dims(x, axis)) for p in parts]
     return _side_by_side(eqn, grown, [1] * len(parts), axis)
 
