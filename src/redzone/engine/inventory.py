@@ -101,8 +101,7 @@ class Inventory:
         self.equations += total
         known: dict[Any, Any] = {}
         busy: list[int] = []
-        special_of = _WALKED.get
-        found = [special_of(eqn.primitive, 10) for eqn in eqns]
+        found = [_WALKED.get(eqn.primitive, 10) for eqn in eqns]
         # Literals are folded for the accesses after them.
         folds = 1 in found
         for at, special in enumerate(found):
