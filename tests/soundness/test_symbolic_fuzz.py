@@ -31,6 +31,13 @@ def test_random_programs_over_sizes_contradict_nothing(first):
         assert outcome is None, described(outcome)
 
 
+@pytest.mark.parametrize("seed", [113_025_760, 113_094_630])
+def test_sizes_that_once_could_not_be_compared(seed):
+    """A value left out at the end of a range up to a size; a size beside numbers kept apart."""
+    outcome = failure_of(seed)
+    assert outcome is None, described(outcome)
+
+
 def test_an_expression_of_sizes_is_read_as_jax_means_it():
     n, m = export.symbolic_shape("n,m")
     for expression in (2 * n + 1, n * n - m, (n + 3) // 4, n % 4 + m * 2, n - 9, jax.core.max_dim(n - m, 3)):

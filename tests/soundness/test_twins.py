@@ -12,7 +12,7 @@ import pytest
 from redzone import twins
 
 ROOT = Path(__file__).parents[2]
-SHARE = 150
+SHARE = 60
 
 
 def _told(compiled: str, first: int) -> list[str]:
@@ -21,8 +21,9 @@ def _told(compiled: str, first: int) -> list[str]:
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
+@pytest.mark.skipif(twins.in_use(), reason="with the tests of the sources, once")
 @pytest.mark.skipif(bool(twins.stale()), reason="nothing is compiled from these sources")
-@pytest.mark.parametrize("first", [0, 300, 8_000_450])
+@pytest.mark.parametrize("first", [0, 8_000_450])
 def test_both_say_the_same(first: int) -> None:
     plain, compiled = _told("0", first), _told("1", first)
     assert len(plain) > SHARE

@@ -16,7 +16,7 @@ import numpy as np
 
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
 from redzone.domains.fact import SHORT, is_small, strided
-from redzone.domains.symbolic import fits, is_inconclusive
+from redzone.domains.symbolic import at_most, fits, is_inconclusive
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.program import BITS, SIGNATURE, SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
@@ -833,7 +833,8 @@ def _excluding(a: Fact, value: int) -> Fact | None:
     if lo == value == hi:
         raise Infeasible
     if lo == value:
-        return strided(lo + stride, hi, stride, lo)
+        # Where it hangs on a size whether anything is left, nothing is said.
+        return strided(lo + stride, hi, stride, lo) if at_most(lo + stride, hi) is not None else None
     if hi == value:
         return strided(lo, hi - stride, stride, lo)
     return None

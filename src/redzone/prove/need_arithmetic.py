@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, summarised
+from redzone.domains.symbolic import is_symbolic
 from redzone.engine.program import Step
 from redzone.prove.need import FAR, Lost, Need, is_far, larger, smaller
 
@@ -15,8 +16,10 @@ if TYPE_CHECKING:
 
 
 def shifted(bound: Any, by: Any) -> Any:
-    """A bound moved by a number; no bound stays none."""
+    """A bound moved by a number or a size; no bound stays none."""
     if type(bound) is np.ndarray:
+        if is_symbolic(by):
+            raise Lost(None, "a size beside numbers kept apart")
         return np.where(np.abs(bound) >= FAR, bound, bound + by)
     return bound if is_far(bound) else bound + by
 
