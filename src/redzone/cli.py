@@ -30,9 +30,21 @@ if TYPE_CHECKING:
 CLEAN, FINDINGS, COULD_NOT_CHECK = 0, 1, 2
 
 
+def _say_version(context: click.Context, _: click.Parameter, asked: bool) -> None:
+    if asked:
+        # Looked up only now: it reads every source that was compiled.
+        click.echo(f"redzone {__version__}{', compiled' if twins.in_use() else ''}")
+        context.exit()
+
+
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(
-    __version__, prog_name="redzone", message=f"%(prog)s %(version)s{', compiled' if twins.in_use() else ''}"
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=_say_version,
+    help="Show the version and exit.",
 )
 def main() -> None:
     """Does every array access of a JAX program stay inside its buffer?"""

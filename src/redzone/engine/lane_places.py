@@ -80,7 +80,7 @@ def _without(place: tuple[int, ...], gone: Sequence[int]) -> tuple[int, ...]:
     """The same places once other dimensions are gone."""
     if not set(place).isdisjoint(gone):
         raise Mixed
-    return tuple(d - len([g for g in gone if g < d]) for d in place)
+    return tuple(d - sum(g < d for g in gone) for d in place)
 
 
 def _beside(axis: Callable[[Any], Sequence[int]]) -> Callable[[Any, Sequence[Places]], Places]:

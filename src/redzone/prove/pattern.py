@@ -56,8 +56,7 @@ def _itemsize(dtype: Any) -> int:
 
 
 def _extent(site: Site, facts: list[Fact], shape: Any, strides: Any, window: Any, item: int) -> tuple[int, int]:
-    low: Any = 0
-    high: Any = item - 1
+    low, high = 0, item - 1
     for d, n in enumerate(window):
         high += (n - 1) * strides[d]
     for column, fact in zip(site.columns, facts, strict=True):
