@@ -96,7 +96,9 @@ def _notes(analysis: Analysis) -> tuple[str, ...]:
         f"{locate((eqn,))}: vmap runs this branch for every lane, so the assumption in it is not used"
         for eqn in analysis.doubted
     ]
-    return tuple(dict.fromkeys(broken + doubted))
+    closed = [f"{name} ×{count}" for name, count in analysis.inventory.closed.items()]
+    unseen = [f"not looked into, a library's own primitives: {', '.join(closed)}"] if closed else []
+    return tuple(dict.fromkeys(broken + doubted + unseen))
 
 
 def _explained(traced: Traced, report: Report, **options: Any) -> Any:

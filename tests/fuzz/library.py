@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 from jax.extend.core import Primitive
+from jax.interpreters import mlir
 
 from tests.fuzz.indexing import _number
 from tests.fuzz.scope import Scope
@@ -29,14 +30,39 @@ def _cut_type(x: Any, top: Any, *, below: int) -> Any:
     return x
 
 
+put_p = Primitive("fuzz_put")
+"""A primitive of a library that writes and reads where it is told: nobody asks for what it returns."""
+
+
+@put_p.def_impl
+def _put(x: Any, i: Any, value: Any, *, reads: bool) -> Any:
+    return x.at[i].set(x[i] * value if reads else value)
+
+
+@put_p.def_abstract_eval
+def _put_type(x: Any, i: Any, value: Any, *, reads: bool) -> Any:
+    return x
+
+
+mlir.register_lowering(put_p, mlir.lower_fun(_put, multiple_results=False))
+
+
+def _written(scope: Scope, i: Any) -> list[Any]:
+    """What a library's primitive writes at a number that is kept inside, or nearly."""
+    x = jnp.asarray(scope.floating((scope.choice([3, 5]),))).astype(np.float32)
+    end = _number(x.shape[0] - 1 + scope.choice([0, 0, 1]), i.dtype)
+    ways = [lambda: i, lambda: jnp.clip(i, 0, end), lambda: jnp.abs(i) % _number(x.shape[0], i.dtype)]
+    return [put_p.bind(x, scope.choice(ways)(), jnp.float32(2), reads=scope.chance(0.5))]
+
+
 @step(0.6)
 def own_primitive(scope: Scope) -> list[Any]:
-    """A foreign primitive that cuts a number to a table, or nearly."""
+    """A foreign primitive that cuts a number to a table, or nearly; or one with accesses of its own."""
     x = jnp.asarray(scope.array(1, 2))
     i = jnp.asarray(scope.integer(scope.choice([(), (3,)])))
     top = jnp.broadcast_to(_number(x.shape[0] - 1 + scope.choice([0, 0, 1]), i.dtype), i.shape)
     cut = cut_p.bind(i, top, below=0)
-    return [cut, x[cut]]
+    return [cut, x[cut], *(_written(scope, cut if scope.chance(0.3) else i) if i.ndim == 0 else ())]
 
 
 @step(1)

@@ -155,7 +155,9 @@ class _Reading:
         if primitive is WHILE_P:
             body, test = open_jaxpr(params["body_jaxpr"])[0], open_jaxpr(params["cond_jaxpr"])[0]
             return (_Reading(slicer, body, params["body_nconsts"], len(body.invars)), _Reading(slicer, test))
-        if primitive in SPECIAL or primitive is AXIS_INDEX_P or result is None:
+        if primitive in SPECIAL or primitive is AXIS_INDEX_P:
+            return ()
+        if result is None and primitive not in slicer.inventory.written:
             return ()
         written = implementation(eqn)
         return () if written is None else (_Reading(slicer, written[0]),)

@@ -12,7 +12,8 @@ from typing import Any
 
 import jax
 
-from redzone.frontend.compat import inner_jaxprs, open_jaxpr
+from redzone.domains import dtype_info
+from redzone.frontend.compat import equations_of, inner_jaxprs, open_jaxpr
 
 #: An implementation longer than this is not looked into.
 LONGEST = 400
@@ -44,13 +45,12 @@ def _expand(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
         return None
 
     def call(*operands: Any) -> Any:
-        return jax.tree_util.tree_leaves(high.expand(*jax.tree_util.tree_unflatten(high.in_tree, operands)))
+        return tuple(jax.tree_util.tree_leaves(high.expand(*jax.tree_util.tree_unflatten(high.in_tree, operands))))
 
     try:
-        closed = jax.make_jaxpr(call)(*(jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars))
+        jaxpr, consts = equations_of(call, [v.aval for v in eqn.invars])
     except Exception:
         return None
-    jaxpr, consts = open_jaxpr(closed)
     return (jaxpr, consts) if len(jaxpr.outvars) == len(eqn.outvars) else None
 
 
@@ -70,6 +70,10 @@ def known_implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     """The implementation of a primitive if a check has looked into it, with the very equations it saw."""
     if eqn.primitive not in _looked_into:
         return None
+    latest = _latest.get(id(eqn))
+    if latest is not None and latest[0] is eqn:
+        found: tuple[Any, tuple[Any, ...]] | None = latest[1]
+        return found
     known = _seen.get(_key(eqn))
     return None if known is None else known[1]
 
@@ -96,6 +100,23 @@ def _implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
         known = _seen[key] = (eqn, _trace(eqn))
     found: tuple[Any, tuple[Any, ...]] | None = known[1]
     return found
+
+
+def is_third_party(primitive: Any) -> bool:
+    """Whether a library other than JAX wrote what a primitive does."""
+    known = _third_party.get(primitive)
+    if known is None:
+        run = getattr(primitive, "impl", None)
+        known = _third_party[primitive] = run is not None and not _is_jax(run)
+    return known
+
+
+_third_party: dict[Any, bool] = {}
+
+
+def takes_integers(eqn: Any) -> bool:
+    """Whether an equation is given numbers that can be indices, or conditions."""
+    return any(dtype_info(getattr(v.aval, "dtype", None)).integral for v in eqn.invars)
 
 
 def _takes_functions(params: dict[str, Any]) -> bool:
@@ -126,10 +147,9 @@ def _trace(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
         return tuple(result) if primitive.multiple_results else (result,)
 
     try:
-        closed = jax.make_jaxpr(call)(*(jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars))
+        jaxpr, consts = equations_of(call, [v.aval for v in eqn.invars])
     except Exception:
         return None
-    jaxpr, consts = open_jaxpr(closed)
     same = [
         v.aval.shape == o.aval.shape and v.aval.dtype == o.aval.dtype
         for v, o in zip(jaxpr.outvars, eqn.outvars, strict=False)

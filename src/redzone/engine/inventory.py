@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import copy
+from collections import Counter
 from collections.abc import Container, Iterable
 from typing import Any
 
 from redzone.access.site import Site
 from redzone.access.xla import ACCESSES
-from redzone.engine.implementation import expansion
+from redzone.engine.implementation import (
+    expansion,
+    implementation,
+    is_third_party,
+    known_implementation,
+    takes_integers,
+)
 from redzone.engine.literals import FOLDED, fold, known_index
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives
@@ -58,7 +65,7 @@ PLAIN = frozenset(p for p, what in _WALKED.items() if what in (0, 6))
 
 
 def children(eqn: Any) -> list[Any]:
-    """The jaxprs inside an equation, opened."""
+    """The jaxprs inside an equation, opened: those it holds, is expanded to, or was seen to be implemented as."""
     params, primitive = eqn.params, eqn.primitive
     key = CALLS.get(primitive)
     if key is not None:
@@ -66,6 +73,9 @@ def children(eqn: Any) -> list[Any]:
         return [getattr(closed, "jaxpr", closed)]
     if primitive is COND_P:
         return [open_jaxpr(branch)[0] for branch in params["branches"]]
+    written = expansion(eqn) if primitive is HIGH_P else known_implementation(eqn)
+    if written is not None:
+        return [written[0]]
     return [open_jaxpr(inner)[0] for inner in inner_jaxprs(params)]
 
 
@@ -87,6 +97,11 @@ class Inventory:
         self.busy: dict[int, list[int]] = {}
         """By identity of a jaxpr: which of its equations matter whether or not their results are asked for."""
         self.other: set[Any] = set()
+        """Primitives without a rule that run jaxprs with accesses."""
+        self.written: set[Any] = set()
+        """Third-party primitives whose implementations have accesses."""
+        self.closed: Counter[str] = Counter()
+        """By name: how many equations of third-party primitives nobody looked into."""
 
     def walk(self, jaxpr: Any, chain: tuple[Any, ...]) -> None:
         """Visit every equation once, nested sub-programs in place; shared ones count at their first caller."""
@@ -134,9 +149,12 @@ class Inventory:
                     busy.append(at)
             elif special == 9:
                 busy.append(at)
+            elif special == 10 and is_third_party(eqn.primitive) and not any(inner_jaxprs(eqn.params)):
+                if self.look_into(eqn, chain):
+                    busy.append(at)
             elif special != 10 or _has_jaxpr(eqn.params):
-                expanded, touches = expansion(eqn) if special == 7 else None, False
-                for inner in children(eqn) if expanded is None else (expanded[0],):
+                touches = False
+                for inner in children(eqn):
                     self.walk(inner, (eqn, *chain))
                     total += size[id(inner)]
                     touches = touches or id(inner) in self.busy
@@ -147,6 +165,24 @@ class Inventory:
         size[key] = total
         if busy:
             self.busy[key] = busy
+
+    def look_into(self, eqn: Any, chain: tuple[Any, ...]) -> bool:
+        """Whether a third-party primitive's implementation has accesses of its own.
+
+        What is given several floats and nothing else computes with them, and tracing that can take long: that it may
+        read tables of its own is noted, not looked at.
+        """
+        worth = len(eqn.invars) == 1 or takes_integers(eqn)
+        written = implementation(eqn) if worth else None
+        if written is None:
+            self.closed[eqn.primitive.name] += 1
+            return False
+        inner = written[0]
+        self.walk(inner, (eqn, *chain))
+        if id(inner) not in self.busy:
+            return False
+        self.written.add(eqn.primitive)
+        return True
 
     def about(self, wanted: Container[int], homes: Iterable[Any]) -> Inventory:
         """The same program with nothing busy but these equations, by identity, promises, and what holds them.
@@ -162,8 +198,7 @@ class Inventory:
             kind = SPECIAL.get(eqn.primitive)
             if kind == 1:
                 return False
-            expanded = expansion(eqn) if kind == 7 else None
-            inside = [holds(inner) for inner in (children(eqn) if expanded is None else (expanded[0],))]
+            inside = [holds(inner) for inner in children(eqn)]
             return any(inside) or kind not in (2, 3, 4, 5)
 
         def holds(jaxpr: Any) -> bool:

@@ -358,6 +358,8 @@ class _Build:
                 else:
                     if asked and (eqn.primitive is not _SELECT_P or every or not self.wrap(eqns, at, frame)):
                         self.simple(eqn, frame)
+                    elif not asked and eqn.primitive in slicer.inventory.written:
+                        self.without_rule(eqn, frame)
                     if eqn.primitive in slicer.inventory.other:
                         self.foreign(eqn, frame)
                 if not frame.pending and not every:

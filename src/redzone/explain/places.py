@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from redzone.engine.inventory import children
 from redzone.frontend import compat
 from redzone.frontend.location import NOWHERE, locate
 from redzone.report.model import Access, Location
@@ -32,8 +33,7 @@ class Places:
                 self.eqns.append(eqn)
                 if around is not None:
                     self.around[id(eqn)] = around
-                for inner in compat.inner_jaxprs(eqn.params):
-                    inside, _ = compat.open_jaxpr(inner)
+                for inside in children(eqn):
                     if id(inside) not in seen:
                         seen.add(id(inside))
                         waiting.append((inside, eqn))

@@ -15,8 +15,10 @@ from typing import Any, NamedTuple
 import jax
 from jax._src import config as _config
 from jax._src import core as _core
+from jax._src import linear_util as _linear_util
 from jax._src import sharding_impls as _sharding
 from jax._src import source_info_util as _source_info
+from jax._src.interpreters import partial_eval as _partial_eval
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 #: The one file of redzone that users call from inside the function.
@@ -28,6 +30,7 @@ Jaxpr: Any = _core.Jaxpr
 ClosedJaxpr: Any = getattr(_core, "ClosedJaxpr", _core.Jaxpr)
 _UNSPECIFIED: Any = type(vars(_sharding)["UNSPECIFIED"])
 DropVar: Any = getattr(_core, "DropVar", ())
+_UNNAMED: Any = _core.DebugInfo("redzone", "implementation", None, None)
 
 
 class JaxMoved(RuntimeError):
@@ -43,6 +46,13 @@ def open_jaxpr(jaxpr: Any) -> tuple[Any, tuple[Any, ...]]:
 def inner_jaxprs(params: dict[str, Any]) -> list[Any]:
     """Every jaxpr held in an equation's parameters."""
     return list(_core.jaxprs_in_params(params))
+
+
+def equations_of(function: Callable[..., Any], avals: list[Any]) -> tuple[Any, tuple[Any, ...]]:
+    """The jaxpr and constants of a function from arrays to a tuple of arrays: make_jaxpr without its formalities."""
+    traced = _linear_util.wrap_init(function, debug_info=_UNNAMED)
+    jaxpr, _, consts = _partial_eval.trace_to_jaxpr_dynamic(traced, avals)
+    return open_jaxpr(jaxpr)[0], tuple(consts)
 
 
 def scan_counts(params: dict[str, Any]) -> tuple[int, int]:
@@ -316,6 +326,9 @@ def self_test() -> None:
         loop = jax.make_jaxpr(lambda x: jax.lax.scan(lambda c, _: (c + 1, c), x, None, length=3))(0).eqns[-1]
         if loop.primitive.name != "scan" or scan_counts(loop.params) != (0, 1):
             raise JaxMoved("the operands of a scan are no longer told apart as they were")
+        array = jax.core.ShapedArray((4,), jax.numpy.dtype("float32"))
+        if len(equations_of(lambda x: (x + x,), [array])[0].eqns) != 1:
+            raise JaxMoved("functions are no longer traced as they were")
         user_frames(eqn.source_info)
         all_frames(eqn.source_info)
     except JaxMoved as moved:

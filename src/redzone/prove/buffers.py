@@ -6,6 +6,7 @@ from typing import Any
 
 from redzone.access.site import Site
 from redzone.domains import dtype_info
+from redzone.engine.inventory import children
 from redzone.frontend import compat
 from redzone.frontend.location import NOWHERE, locate
 from redzone.frontend.trace import Traced
@@ -94,8 +95,7 @@ class Buffers:
         """The jaxpr an enclosing equation stands in."""
         if depth == len(site.chain):
             return compat.open_jaxpr(self.traced.jaxpr)[0]
-        for inner in compat.inner_jaxprs(site.chain[depth].params):
-            jaxpr, _ = compat.open_jaxpr(inner)
+        for jaxpr in children(site.chain[depth]):
             if any(e is eqn for e in jaxpr.eqns):
                 return jaxpr
         raise KeyError("an enclosing equation that holds no such equation")

@@ -20,7 +20,7 @@ from redzone.access.site import Site
 from redzone.access.xla import ACCESSES
 from redzone.domains import Fact, dtype_info
 from redzone.engine.implementation import expansion, implementation
-from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
+from redzone.engine.inventory import CALLS, COND_P, HIGH_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, bind, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
@@ -244,7 +244,7 @@ class Replay:
         """The jaxpr and constants that an equation does nothing but run."""
         if eqn.primitive in CALLS and eqn.primitive is not SHARD_MAP_P:
             return open_jaxpr(eqn.params[CALLS[eqn.primitive]])
-        return self.written(eqn)
+        return expansion(eqn) if eqn.primitive is HIGH_P else self.written(eqn)
 
     def operands(self, eqn: Any, outs: frozenset[int]) -> list[Any]:
         """The operands an equation needs to yield these results and reach the access."""
@@ -372,8 +372,6 @@ class Replay:
             return self.unfollowed(eqn)
         if inside:
             return self.unfollowed(eqn)
-        if "_prim" in eqn.params and (expanded := expansion(eqn)) is not None:
-            return self.run(self.plan(*expanded, outs), inputs)
         if primitive is _SELECT and inputs[0] is not None and not np.ndim(inputs[0]):
             # Of the other cases nothing need be known.
             return [inputs[1 + int(inputs[0])]]

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from redzone.access.site import Column
-from redzone.engine.implementation import expansion
+from redzone.engine.inventory import children
 from redzone.frontend.assume import assume_p
-from redzone.frontend.compat import inner_jaxprs, open_jaxpr
+from redzone.frontend.compat import open_jaxpr
 from redzone.frontend.trace import Input
 from redzone.report.model import Access, Condition, Report, Verdict
 from redzone.runtime.checks import Check, InPlace, OnEntry, Promise, columns_of, look_at_input
@@ -130,8 +130,5 @@ def assumptions_in(jaxpr: Any, seen: set[int] | None = None) -> Iterator[Any]:
     for eqn in inner.eqns:
         if eqn.primitive is assume_p:
             yield eqn
-        for body in inner_jaxprs(eqn.params):
+        for body in children(eqn):
             yield from assumptions_in(body, seen)
-        written = expansion(eqn)
-        if written is not None:
-            yield from assumptions_in(written[0], seen)
