@@ -119,6 +119,12 @@ MADE["div"] = lambda eqn: _in_wide(eqn, _quotient)
 MADE["rem"] = lambda eqn: _in_wide(eqn, _remainder)
 
 
+@_made("reduce_or", "reduce_and", "reduce_max", "reduce_min")
+def _reduce(eqn: Any) -> Function | None:
+    """Along no dimension, there is nothing to do."""
+    return None if tuple(eqn.params["axes"]) else lambda x: x
+
+
 @_made("broadcast_in_dim")
 def _broadcast(eqn: Any) -> Function | None:
     shape, dims, source = eqn.params["shape"], eqn.params["broadcast_dimensions"], eqn.invars[0].aval

@@ -9,6 +9,7 @@ an array that was written to. What is added outside is nothing if it is zero the
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
@@ -17,8 +18,8 @@ from redzone.access.site import Site, stays_inside
 from redzone.domains import Fact
 from redzone.engine import Analysis, masked_runs
 from redzone.engine.forward import Context
-from redzone.engine.inventory import CALLS, SCAN_P, WHILE_P
-from redzone.engine.program import BITS, OBSERVE, SIMPLE, Step
+from redzone.engine.inventory import CALLS, COND_P, SCAN_P, WHILE_P, children
+from redzone.engine.program import OBSERVE, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
 from redzone.engine.slice import Masks
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
@@ -31,16 +32,33 @@ _CONVERT = _P["convert_element_type_p"]
 _DECISIVE = {_P["and_p"]: 1, _P["or_p"]: 0}
 _LOOPS = (SCAN_P, WHILE_P)
 _HERE = ("here",)
+#: How many values are told apart; of further ones, two may be taken for one.
+WIDEST = 2048
+#: By access, the operands that say where.
+_PLACES: dict[Any, Sequence[int]] = {
+    _P["gather_p"]: (1,),
+    _P["dynamic_slice_p"]: range(1, 64),
+    _P["dynamic_update_slice_p"]: range(2, 64),
+}
+_PLACES |= {p: (1,) for n, p in _P.items() if n.startswith("scatter")}
+
+
+@functools.lru_cache(64)
+def _bits(count: int) -> tuple[int, ...]:
+    return tuple([1 << k for k in range(max(count, 1))])
 
 
 class Uses:
     """Who reads each variable, for the jaxprs asked about."""
 
-    def __init__(self) -> None:
+    def __init__(self, whole: Any) -> None:
+        self.whole = whole
+        self.homes: dict[int, Any] = {}
+        """By identity of an equation: the jaxpr it stands in."""
         self.known: dict[int, dict[Any, list[tuple[Any, int]]]] = {}
         self.results: dict[int, set[Any]] = {}
         self.makers: dict[int, dict[Any, Any]] = {}
-        self.made_from: dict[int, dict[Any, tuple[int, int, int]]] = {}
+        self.made_from: dict[int, dict[Any, tuple[int, int, int, int]]] = {}
 
     def of(self, jaxpr: Any, var: Any) -> list[tuple[Any, int]]:
         table = self.known.get(id(jaxpr))
@@ -66,32 +84,52 @@ class Uses:
                 found |= table[atom][0]
         return found
 
+    def said_by(self, jaxpr: Any, atoms: Iterable[Any]) -> int:
+        """The values that conditions on these can say something of: not the place where one was read in an array."""
+        table, found = self.table(jaxpr), 0
+        for atom in atoms:
+            if type(atom) is not Literal:
+                found |= table[atom][3]
+        return found
+
+    def holding(self, chain: Sequence[Any], depth: int) -> Any:
+        """The jaxpr that an equation stands in, given those around it."""
+        eqn = chain[depth]
+        if id(eqn) not in self.homes:
+            around = children(chain[depth + 1]) if depth + 1 < len(chain) else [self.whole]
+            self.homes[id(eqn)] = next(jaxpr for jaxpr in around if any(e is eqn for e in jaxpr.eqns))
+        return self.homes[id(eqn)]
+
     def hangs_on(self, jaxpr: Any, atom: Any, var: Any) -> bool:
         """Whether a value may be made, by equations of any kind, from a variable."""
         table = self.table(jaxpr)
         return type(atom) is not Literal and bool(table[atom][1] & table[var][2])
 
-    def table(self, jaxpr: Any) -> dict[Any, tuple[int, int, int]]:
-        """By variable: what it is made from by plain equations and by any, itself included, and its own bit."""
+    def table(self, jaxpr: Any) -> dict[Any, tuple[int, int, int, int]]:
+        """By variable: what it is made from by plain equations and by any, itself included; its own bit; and what a
+        condition on it can say something of."""
         table = self.made_from.get(id(jaxpr))
         if table is None:
-            bits = itertools.cycle(BITS)
-            table = self.made_from[id(jaxpr)] = dict.fromkeys(jaxpr.constvars, (0, 0, 0))
+            bits = itertools.cycle(_bits(min(len(jaxpr.invars) + len(jaxpr.eqns), WIDEST)))
+            table = self.made_from[id(jaxpr)] = dict.fromkeys(jaxpr.constvars, (0, 0, 0, 0))
             for v in jaxpr.invars:
                 bit = next(bits)
-                table[v] = (bit, bit, bit)
+                table[v] = (bit, bit, bit, bit)
             for eqn in jaxpr.eqns:
-                plain = every = 0
-                for atom in eqn.invars:
+                plain = every = said = 0
+                places = _PLACES.get(eqn.primitive)
+                for position, atom in enumerate(eqn.invars):
                     if type(atom) is not Literal:
                         before = table[atom]
                         plain |= before[0]
                         every |= before[1]
+                        if places is None or position not in places:
+                            said |= before[3]
                 if eqn.primitive in _LOOPS:
-                    plain = 0
+                    plain = said = 0
                 for v in eqn.outvars:
                     bit = next(bits)
-                    table[v] = (plain | bit, every | bit, bit)
+                    table[v] = (plain | bit, every | bit, bit, said | bit)
         return table
 
     def maker(self, jaxpr: Any, var: Any) -> Any:
@@ -207,7 +245,7 @@ NOTHING = "may leave the array, but what is added there then is zero"
 
 def masked_sites(analysis: Analysis, closed: Any, facts: Sequence[Fact], sites: Sequence[Site]) -> dict[int, str]:
     """Which of these accesses are masked wherever they leave their array, and how."""
-    uses, wanted, told = Uses(), dict[int, int](), dict[int, str]()
+    uses, wanted, told = Uses(open_jaxpr(closed)[0]), dict[int, int](), dict[int, str]()
     masks: Masks = {}
     for site in sites:
         lanes = _lanes(site)
@@ -324,15 +362,27 @@ def _is_related(uses: Uses, site: Site, found: _Found) -> bool:
     if uses.hangs_on(jaxpr, found.condition, site.eqn.outvars[0]):
         return False
     mine = uses.behind(jaxpr, [site.eqn.invars[column.operand] for column in site.columns])
-    theirs = uses.behind(jaxpr, [found.condition])
-    if mine & theirs:
-        return True
-    if not site.chain or site.chain[0].primitive in _LOOPS:
-        # Two inputs are two values.
-        return False
-    # What goes into a function may be made from the same outside it.
-    inputs = uses.behind(jaxpr, jaxpr.invars)
-    return bool(inputs & mine and inputs & theirs)
+    theirs = uses.said_by(jaxpr, [found.condition])
+    for depth, eqn in enumerate(site.chain):
+        if mine & theirs:
+            return True
+        first = 1 if eqn.primitive is COND_P else 0
+        given = eqn.invars[first:]
+        if eqn.primitive in _LOOPS:
+            # Two inputs are two values.
+            return False
+        if (eqn.primitive not in CALLS and not first) or len(given) != len(jaxpr.invars):
+            inputs = uses.behind(jaxpr, jaxpr.invars)
+            return bool(inputs & mine and inputs & theirs)
+        # What goes into a function may be made from the same outside it.
+        table = uses.table(jaxpr)
+        places = [table[v][2] for v in jaxpr.invars]
+        jaxpr = uses.holding(site.chain, depth)
+        mine, theirs = (
+            uses.behind(jaxpr, [a for a, bit in zip(given, places, strict=True) if bit & mine]),
+            uses.said_by(jaxpr, [a for a, bit in zip(given, places, strict=True) if bit & theirs]),
+        )
+    return bool(mine & theirs)
 
 
 def _judged(context: Context, wanted: dict[int, int]) -> Iterable[tuple[int, bool]]:

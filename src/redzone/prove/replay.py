@@ -16,7 +16,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from redzone.access.site import Site
+from redzone.access.site import Column, Site
 from redzone.access.xla import ACCESSES
 from redzone.domains import Fact, dtype_info
 from redzone.engine.implementation import expansion, implementation
@@ -321,6 +321,13 @@ class Replay:
         columns = site.columns
         if not columns or id(site.eqn) in self.found:
             return
+        index = _numbers(columns, inputs)
+        if index is not None:
+            self.judged = True
+            leaves = any(n < 0 or n > column.limit for n, column in zip(index, columns, strict=True))
+            if leaves:
+                self.leave(site, index)
+            return
         values = []
         for column in columns:
             array = _whole_numbers(inputs[column.operand])
@@ -344,8 +351,11 @@ class Replay:
                 outside |= np.array((array < 0) | (array > column.limit), bool)
             leaves = bool(outside.any())
             index = tuple(int(array[int(np.argmax(outside))]) for array in values) if leaves else ()
-        if not leaves:
-            return
+        if leaves:
+            self.leave(site, index)
+
+    def leave(self, site: Site, index: tuple[int, ...]) -> None:
+        """Note that an access leaves its array here."""
         self.found[id(site.eqn)] = (index, " › ".join(self.path))
         if len(self.found) == len(self.targets) and not self.assumes:
             raise GaveUp
@@ -519,6 +529,23 @@ def _kept(holds: np.ndarray, new: Any, old: Any) -> Any:
     if new is None or old is None:
         return None
     return np.where(holds.reshape(holds.shape + (1,) * (np.ndim(new) - holds.ndim)), new, old)
+
+
+def _numbers(columns: Sequence[Column], inputs: list[Any]) -> tuple[int, ...] | None:
+    """The only index tuple of an access, where all its numbers are just given; None else."""
+    found: list[int] = []
+    for column in columns:
+        value = inputs[column.operand]
+        if value is None or column.also is not None or column.repeat != 1:
+            return None
+        if column.column is not None:
+            if np.ndim(value) != 1:
+                return None
+            value = value[column.column]
+        elif np.ndim(value):
+            return None
+        found.append(int(value))
+    return tuple(found)
 
 
 def _whole_numbers(value: Any) -> Any:
