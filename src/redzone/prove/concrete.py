@@ -104,15 +104,20 @@ def exactly(eqn: Any, values: list[Any]) -> list[Any] | None:
 
 def exact_function(eqn: Any) -> Callable[[list[Any]], list[Any] | None] | None:
     """How numpy evaluates an equation, from its operands' numpy arrays to its results; None where it never can."""
+    return exact_functions(eqn)[1]
+
+
+def exact_functions(eqn: Any) -> tuple[Callable[..., Any] | None, Callable[[list[Any]], list[Any] | None] | None]:
+    """The same, after a function made for this equation alone, from its operands to its only result, if any."""
     if not is_exact_here(eqn):
-        return None
+        return None, None
     made = MADE.get(eqn.primitive.name)
     single = made(eqn) if made is not None else None
     if single is not None:
-        return lambda values: [single(*values)]
+        return single, lambda values: [single(*values)]
     function, dtypes = _NUMPY.get(eqn.primitive), [v.aval.dtype for v in eqn.outvars]
     if function is None:
-        return None
+        return None, None
 
     def evaluated(values: list[Any]) -> list[Any] | None:
         try:
@@ -122,7 +127,7 @@ def exact_function(eqn: Any) -> Callable[[list[Any]], list[Any] | None] | None:
         results = result if isinstance(result, list) else [result]
         return [np.asarray(r, dtype) for r, dtype in zip(results, dtypes, strict=True)]
 
-    return evaluated
+    return None, evaluated
 
 
 def evaluate(eqn: Any, values: list[Any]) -> list[Any]:

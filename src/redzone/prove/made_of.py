@@ -34,11 +34,11 @@ def leaves_made_of(seen: Sequence[Seen]) -> set[int]:
     return found
 
 
-def _from_outside(context: Context, positions: set[int]) -> set[int]:
+def _from_outside(context: Context, positions: frozenset[int]) -> frozenset[int]:
     """The program's own inputs behind those of a sub-program's run."""
     parent, via = context.parent, context.step
     if parent is None or via is None or not positions:
-        return positions if parent is None else set()
+        return positions if parent is None else frozenset()
     slots = _outer(via, positions, context.branch)
     found = _from_outside(parent, _inputs(parent.program, slots))
     for caller, step in context.others:
@@ -46,7 +46,7 @@ def _from_outside(context: Context, positions: set[int]) -> set[int]:
     return found
 
 
-def _outer(via: Step, positions: set[int], branch: int | None) -> set[int]:
+def _outer(via: Step, positions: frozenset[int], branch: int | None) -> set[int]:
     """The slots around a step that these inputs of what it runs are made of."""
     if via.kind == COND:
         body = via.bodies[branch or 0]
@@ -89,10 +89,18 @@ def _looped(via: Step, carries: Iterable[int]) -> set[int]:
     return found
 
 
-def _inputs(program: Program, slots: Iterable[int]) -> set[int]:
+def _inputs(program: Program, slots: Iterable[int]) -> frozenset[int]:
     """The inputs of a program, by position, that these of its slots are made of."""
-    places = {slot: position for position, slot in program.inputs}
     waiting = list(slots)
+    key = ("made of", *waiting)
+    known: frozenset[int] | None = program.memo.get(key)
+    if known is None:
+        known = program.memo[key] = frozenset(_followed(program, waiting))
+    return known
+
+
+def _followed(program: Program, waiting: list[int]) -> set[int]:
+    places = {slot: position for position, slot in program.inputs}
     seen, found = set(waiting), set[int]()
     for slot in waiting:
         step = program.defs.get(slot)

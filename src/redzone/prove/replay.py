@@ -24,7 +24,7 @@ from redzone.engine.inventory import CALLS, COND_P, HIGH_P, PLAIN, SCAN_P, SHARD
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, bind, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
-from redzone.prove.concrete import exact_function, wrapped
+from redzone.prove.concrete import exact_functions, wrapped
 from redzone.prove.concrete_nan import is_nothing_but_nan, of_nan, passes_nan
 from redzone.prove.replay_plan import Demand, Kept, Plan, Slots
 from redzone.prove.rough import roughly
@@ -94,7 +94,7 @@ class Replay:
         self.demands: dict[Any, Demand] = {}
         self.plans: dict[Any, Plan] = {}
         self.carries: dict[Any, frozenset[int]] = {}
-        self.ways: dict[int, tuple[Site | None, Any, Any]] = {}
+        self.ways: dict[int, tuple[Site | None, Any, Any, Any]] = {}
         self.spends(purse)
         self.left = 0
         self.spared = 0
@@ -229,15 +229,19 @@ class Replay:
                 scope.update(zip(eqn.outvars, results, strict=True))
                 slots.steps.append((eqn, mine, operands, results, *self.way(eqn)))
 
-    def way(self, eqn: Any) -> tuple[Site | None, Any, Any]:
-        """Of an equation: the access it is, if it is asked about; numpy's way to evaluate it; what it yields of NaN."""
+    def way(self, eqn: Any) -> tuple[Site | None, Any, Any, Any]:
+        """Of an equation: the access it is, if it is asked about; numpy's way to evaluate it; what it yields of NaN.
+
+        Where nothing but its operands matters, a function made for it alone comes first.
+        """
         found = self.ways.get(id(eqn))
         if found is None:
             plain = eqn.primitive is not assume_p and all(_elements(v.aval) <= ELEMENTS for v in eqn.outvars)
-            function = exact_function(eqn) if plain else None
+            single, function = exact_functions(eqn) if plain else (None, None)
             # numpy knows of NaN itself; where all begins with it, it need not even be asked.
             missing = passes_nan(eqn) if plain and (function is None or self.of_nan) else None
-            found = self.ways[id(eqn)] = (self.targets.get(id(eqn)), function, missing)
+            site = self.targets.get(id(eqn))
+            found = self.ways[id(eqn)] = (site, single if site is None and missing is None else None, function, missing)
         return found
 
     def called(self, eqn: Any) -> tuple[Any, Any] | None:
@@ -294,11 +298,18 @@ class Replay:
         """The wanted results; None in the places of the others."""
         values = plan.values.copy()
         values[: len(arguments)] = arguments
-        for eqn, mine, operands, places, site, function, missing in plan.steps:
+        for eqn, mine, operands, places, site, single, function, missing in plan.steps:
             self.left -= 1
             if self.left < 0:
                 raise GaveUp
             inputs = [values[k] for k in operands]
+            if single is not None:
+                for value in inputs:
+                    if value is None:
+                        break
+                else:
+                    values[places[0]] = single(*inputs)
+                    continue
             if site is not None:
                 self.judge(site, inputs)
                 if not mine:

@@ -14,8 +14,9 @@ from redzone.frontend.compat import Literal
 Kept = tuple[Any, frozenset[int], tuple[Any, Any] | None, "Demand | None"]
 #: One equation as a replay meets it: which of its results are wanted; the places of its operands' values and of its
 #: results; the access it is, if it is asked about; numpy's way to evaluate it, where there is one and nothing but its
-#: operands matters; and what it yields of NaN, if of NaN it yields NaN.
-Evaluation = tuple[Any, frozenset[int], list[int], list[int], Site | None, Any, Any]
+#: operands matters, as a function to its only result and as one to a list; and what it yields of NaN, if of NaN it
+#: yields NaN.
+Evaluation = tuple[Any, frozenset[int], list[int], list[int], Site | None, Any, Any, Any]
 
 
 class Demand(NamedTuple):
