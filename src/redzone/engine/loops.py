@@ -317,8 +317,8 @@ def _count(carries: _Carries, trips: int | None) -> dict[int, Fact]:
     return final
 
 
-def _count_up(carries: _Carries, held: Any) -> None:
-    """Start the counters of a while at all they can become, so that no round is spent on getting there.
+def _count_up(carries: _Carries, held: Any) -> bool:
+    """Start the counters of a while at all they can become, so that no round is spent on getting there; whether any is.
 
     Only a guess: the rounds that follow establish that it is inductive.
     """
@@ -333,8 +333,8 @@ def _count_up(carries: _Carries, held: Any) -> None:
                 guessed.append((i, by, carries.now[i]))
                 carries.now[i] = far
     if not guessed:
-        return
-    inside = held()
+        return False
+    inside, further = held(), False
     for i, by, before in guessed:
         bound = before if inside is None else summarised(inside[i])
         info = carries.info[i]
@@ -343,14 +343,20 @@ def _count_up(carries: _Carries, held: Any) -> None:
             carries.now[i] = before
         else:
             carries.now[i] = join(before, Fact(bound.lo + by, bound.hi + by, bound.step))
+            further = True
+    return further
 
 
-def _rest(carries: _Carries, moving: list[int], run: Any, thresholds: Any, trips: int | None) -> Any:
-    """Bring the moving carries to an inductive set of facts; returns the body's last environment."""
+def _rest(
+    carries: _Carries, moving: list[int], run: Any, thresholds: Any, trips: int | None, widened: bool = False
+) -> Any:
+    """Bring the moving carries to an inductive set of facts; returns the body's last environment.
+
+    `widened` says that some are at more than their first values already.
+    """
     env = run()
     if not moving:
         return env
-    widened = False
     near: tuple[int, ...] = ()
     growth: dict[int, Any] = {}
     settled: dict[int, Fact] = {}
@@ -532,13 +538,14 @@ def _while(
                 held = when(carries.now, 1, lane)
                 return runner.run(body, feed(held if held is not None else carries.now), False)
 
-            _count_up(carries, lambda: when(carries.now, 1, lane))
+            guessed = _count_up(carries, lambda: when(carries.now, 1, lane))
             last = _rest(
                 carries,
                 carries.moving,
                 run,
                 lambda: _near(inputs + asked + inits, thresholds_of(body) + thresholds_of(test)),
                 None,
+                guessed,
             )
             trips = _trips(carries, when(carries.now, 1))
             if trips is not None:

@@ -18,6 +18,7 @@ from redzone.domains.symbolic import at_most
 from redzone.engine import windows
 from redzone.engine.assumptions import is_thrown_away
 from redzone.engine.carries import carries_read
+from redzone.engine.congruent import congruent
 from redzone.engine.errors import results_of_errors
 from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
@@ -100,6 +101,17 @@ class Frame:
         """The equation that makes a variable, None for an input."""
         return self.slicer.made(self.jaxpr).get(var)
 
+    def inside(self, jaxpr: Any, bindings: dict[Any, Any], consts: tuple[Any, ...] = ()) -> Frame:
+        """A jaxpr run by an equation of this one, and what its inputs are here."""
+        known = dict(zip(jaxpr.constvars, consts, strict=True)) if consts else {}
+        return Frame(self.slicer, jaxpr, self, bindings, known)
+
+    def merge(self, same: dict[int, int]) -> None:
+        """Take inputs for other names of other inputs, given by their positions."""
+        inputs = self.jaxpr.invars
+        self.parent = self
+        self.bindings = {inputs[k]: inputs[first] for k, first in same.items()}
+
 
 #: By identity of a select (or the call around it): (identity of the access, the condition, (which of its uses it is,
 #: the case it fills, whether the condition has one element for each index tuple)).
@@ -136,20 +148,27 @@ class Slicer:
         """By identity: the equations of assumptions that cannot be used."""
         self.constants: dict[int, tuple[Any, Fact]] = {}
 
-    def program(self, jaxpr: Any, consts: tuple[Any, ...], wanted: tuple[int, ...]) -> Program:
-        """The program that decides a jaxpr's accesses and the wanted results."""
-        key = (id(jaxpr), wanted, tuple(sorted(self.axes.items(), key=str)), tuple(map(id, consts)), self.lanes)
+    def program(
+        self, jaxpr: Any, consts: tuple[Any, ...], wanted: tuple[int, ...], same: dict[int, int] | None = None
+    ) -> Program:
+        """The program that decides a jaxpr's accesses and the wanted results.
+
+        Inputs that the caller knows to be equal to others, by their positions, are taken for these.
+        """
+        axes = tuple(sorted(self.axes.items(), key=str))
+        key = (id(jaxpr), wanted, axes, tuple(map(id, consts)), self.lanes, tuple(same.items()) if same else ())
         found = self.built.get(key)
         if found is None:
-            found = self.built[key] = _Build(self, jaxpr, consts).slice(wanted)
+            found = self.built[key] = _Build(self, jaxpr, consts, same).slice(wanted)
         return found
 
     def body(
-        self, jaxpr: Any, consts: tuple[Any, ...], asked: set[int], first: int, end: int
-    ) -> tuple[Program, set[int]]:
+        self, eqn: Any, frame: Frame, jaxpr: Any, consts: tuple[Any, ...], asked: set[int], first: int, end: int
+    ) -> tuple[Program, set[int], dict[int, int]]:
         """The program of a loop's body, and its results that matter: those asked for, and the carries it reads.
 
-        The carries are its inputs from `first` to before `end`.
+        The carries are its inputs from `first` to before `end`; of some that are always equal only the first is one,
+        and it is noted for the others.
         """
         wanted = asked
         # Places are signed integers: other carries, as floats and random keys, hardly ever matter.
@@ -161,10 +180,12 @@ class Slicer:
         while True:
             if guess:
                 wanted = carries_read(self, jaxpr, wanted, first, end)
-            program = self.program(jaxpr, consts, tuple(sorted(wanted)))
-            more = {i - first for i, _ in program.inputs if first <= i < end} - wanted
+            same = congruent(frame, eqn, wanted)
+            kept = wanted.difference(same) if same else wanted
+            program = self.program(jaxpr, consts, tuple(sorted(kept)), _moved(same, first))
+            more = {i - first for i, _ in program.inputs if first <= i < end} - kept
             if not more:
-                return program, wanted
+                return program, kept, same
             wanted, guess = wanted | more, True
 
     def made(self, jaxpr: Any) -> dict[Any, Any]:
@@ -193,6 +214,11 @@ def _constant_fact(value: Any) -> Fact:
     return constant(value)
 
 
+def _moved(same: dict[int, int], by: int) -> dict[int, int]:
+    """Carries by their positions among a jaxpr's inputs."""
+    return {by + k: by + first for k, first in same.items()}
+
+
 def counts(frame: Frame, eqn: Any) -> bool:
     """Whether a sum of floats is one of integers that were only converted, or taken from a number then."""
     atom = eqn.invars[0] if eqn.primitive is _SUM_P else None
@@ -216,11 +242,13 @@ class _Build:
 
     __slots__ = ("integers", "literals", "program", "root", "slicer", "steps", "template", "tops")
 
-    def __init__(self, slicer: Slicer, jaxpr: Any, consts: tuple[Any, ...]) -> None:
+    def __init__(self, slicer: Slicer, jaxpr: Any, consts: tuple[Any, ...], same: dict[int, int] | None = None) -> None:
         self.slicer = slicer
         self.program = Program(jaxpr)
         # A kernel's jaxpr can be open: its constants are given when it runs, and may be anything.
         self.root = Frame(slicer, jaxpr, None, {}, dict(zip(jaxpr.constvars, consts, strict=False)))
+        if same:
+            self.root.merge(same)
         self.steps: list[Step] = []
         self.template = self.program.template
         self.integers: dict[int, int] = {}
@@ -622,9 +650,7 @@ class _Build:
             self.inline(eqn, frame, *expanded)
 
     def inner_frame(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> Frame:
-        bindings = dict(zip(inner.invars, eqn.invars, strict=True))
-        known = dict(zip(inner.constvars, consts, strict=True)) if consts else {}
-        return Frame(self.slicer, inner, frame, bindings, known)
+        return frame.inside(inner, dict(zip(inner.invars, eqn.invars, strict=True)), consts)
 
     def inline(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> None:
         within, slots = self.inner_frame(eqn, frame, inner, consts), frame.slots
@@ -701,13 +727,9 @@ class _Build:
         asked = self.asked(eqn, frame)
         if not asked and not self.slicer.inventory.touches(inner) and not self.slicer.everything:
             return
-        body, wanted = self.slicer.body(inner, consts, {*asked}, first, first + count)
-        step = self.emit(
-            SCAN,
-            eqn,
-            [self.slot(frame, eqn.invars[i]) for i, _ in body.inputs],
-            [frame.slots.get(v, -1) for v in eqn.outvars],
-        )
+        body, wanted, same = self.slicer.body(eqn, frame, inner, consts, {*asked}, first, first + count)
+        outs = self.left_by(eqn, frame, same)
+        step = self.emit(SCAN, eqn, [self.slot(frame, eqn.invars[i]) for i, _ in body.inputs], outs)
         step.bodies = (body,)
         step.extra = LoopShape(
             carries=tuple(sorted(i for i in wanted if i < count)),
@@ -717,7 +739,7 @@ class _Build:
         )
         # A carry whose final value is wanted but never read in the body still needs its first value.
         step.extra.inits = tuple(self.slot(frame, eqn.invars[first + i]) for i in step.extra.carries)
-        if 1 in asked and count == 2 and len(eqn.invars) == first + 2:
+        if 1 in asked and count == 2 and len(eqn.invars) == first + 2 and not same:
             self.search(eqn, frame, inner, first, step.extra)
 
     def search(self, eqn: Any, frame: Frame, inner: Any, consts: int, shape: LoopShape) -> None:
@@ -750,6 +772,17 @@ class _Build:
                 break
         return frame, atom
 
+    def left_by(self, eqn: Any, frame: Frame, same: dict[int, int]) -> list[int]:
+        """The slots of a loop's results; those of carries that are the same are one slot."""
+        slots = [frame.slots.get(v, -1) for v in eqn.outvars]
+        for k, first in same.items():
+            if slots[first] < 0:
+                slots[first] = slots[k]
+            elif slots[k] >= 0:
+                self.emit(SIMPLE, eqn, (slots[first],), (slots[k],)).rule = SAME
+            slots[k] = -1
+        return slots
+
     def loop(self, eqn: Any, frame: Frame) -> None:
         p = eqn.params
         test, test_consts = open_jaxpr(p["cond_jaxpr"])
@@ -762,11 +795,13 @@ class _Build:
         outer, self.slicer.lanes = self.slicer.lanes, self.slicer.lanes or bool(test.outvars[0].aval.shape)
         condition = self.slicer.program(test, test_consts, (0,))
         tested = {i - nt for i, _ in condition.inputs if i >= nt}
-        body, wanted = self.slicer.body(inner, consts, tested.union(asked), nb, len(inner.invars))
+        body, wanted, same = self.slicer.body(eqn, frame, inner, consts, tested.union(asked), nb, len(inner.invars))
+        if same:
+            condition = self.slicer.program(test, test_consts, (0,), _moved(same, nt))
         self.slicer.lanes = outer
         ins = [self.slot(frame, eqn.invars[nt + i]) for i, _ in body.inputs]
         ins += [self.slot(frame, eqn.invars[i if i < nt else i + nb]) for i, _ in condition.inputs]
-        step = self.emit(WHILE, eqn, ins, [frame.slots.get(v, -1) for v in eqn.outvars])
+        step = self.emit(WHILE, eqn, ins, self.left_by(eqn, frame, same))
         step.bodies = (body, condition)
         step.extra = LoopShape(carries=tuple(sorted(wanted)), consts=nb, cond_consts=nt)
         step.extra.inits = tuple(self.slot(frame, eqn.invars[nt + nb + i]) for i in step.extra.carries)
