@@ -109,7 +109,7 @@ class Runner:
         if program.assumptions and (lanes or not program.lanes):
             promised = Context(program, [], parent, via, branch, lanes)
             if tested is not None and via is not None:
-                promised.tested = Context(via.bodies[1], tested, parent, via, -1)
+                promised.tested = Context(via.bodies[1], tested.copy(), parent, via, -1)
             return self.run_assuming(program, inputs, promised, record)
         last = program.last
         changed: list[int] = []
@@ -133,7 +133,8 @@ class Runner:
         if record:
             context = Context(program, env, parent, via, branch, lanes)
             if tested is not None and via is not None:
-                context.tested = Context(via.bodies[1], tested, parent, via, -1)
+                # A run is known by its environment, and one may serve several callers.
+                context.tested = Context(via.bodies[1], tested.copy(), parent, via, -1)
         if last is None:
             self.steps(program, env, context)
         else:

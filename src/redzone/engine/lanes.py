@@ -69,7 +69,9 @@ def _after(eqn: Any, ins: list[Places]) -> list[Places]:
         return _scan(params, ins)
     if primitive is WHILE_P:
         return _while(params, ins)
-    return after(eqn, ins)
+    # Dimensions come from the equation's parameters, which may be numpy's integers.
+    found: Any = after(eqn, ins)
+    return [None if place is None else tuple(map(int, place)) for place in found]
 
 
 def _branches(params: dict[str, Any], ins: list[Places]) -> list[Places]:

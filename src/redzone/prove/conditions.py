@@ -117,7 +117,8 @@ def rerun_of(context: Context, step: Step, k: int) -> Context | None:
         inputs = [facts[i] for i in step.extra[k]]
     else:
         inputs = [context.env[i] for i in step.ins]
-    env = runner.run(body, inputs, False)
+    # A run is known by its environment: where nothing has changed, another caller's is handed out again.
+    env = runner.run(body, inputs, False).copy()
     return Context(body, env, context, step, k)
 
 
