@@ -60,6 +60,28 @@ def test_each_use_counts_with_its_own_index() -> None:
     assert "unsafe" in {verdict for _, verdict in _verdicts(report)}
 
 
+class _Table:
+    """A parameter that looks the same whatever it holds."""
+
+    def __init__(self, last: int) -> None:
+        self.last = last
+
+    def __repr__(self) -> str:
+        return "Table"
+
+
+cut_p = Primitive("test_cut")
+cut_p.def_impl(lambda i, *, table: jnp.clip(i, 0, table.last))
+cut_p.def_abstract_eval(lambda i, *, table: i)
+
+
+def test_parameters_that_only_look_alike_are_two() -> None:
+    x = jnp.zeros(4)
+    for last, verdict in ((3, "safe"), (4, "unsafe"), (3, "safe")):
+        (access,) = redzone.check(lambda i, last=last: x[cut_p.bind(i, table=_Table(last))], jnp.int32(0)).accesses
+        assert str(access.verdict) == verdict
+
+
 def test_a_guard_checks_inside() -> None:
     guarded = redzone.guard(lambda x, i: put_p.bind(x, i))
     np.testing.assert_array_equal(guarded(jnp.zeros(4), 2), [0, 0, 1, 0])

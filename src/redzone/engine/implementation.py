@@ -58,12 +58,18 @@ _seen: dict[Any, tuple[Any, Any]] = {}
 
 
 def _key(eqn: Any) -> Any:
+    """Equal for equations that are implemented by the same equations.
+
+    Parameters are the same if they are equal and look the same: 1 equals True, and what looks alike can differ inside.
+    """
     try:
-        shown = str(sorted(eqn.params.items(), key=lambda p: p[0]))
+        items = tuple(sorted(eqn.params.items(), key=lambda p: p[0]))
+        shown = str(items)
+        hash(items)
     except Exception:
-        return None
+        return id(eqn)
     # Objects that print as their address are told apart by the equation, which is kept.
-    return id(eqn) if " at 0x" in shown else (eqn.primitive, tuple(str(v.aval) for v in eqn.invars), shown)
+    return id(eqn) if " at 0x" in shown else (eqn.primitive, tuple(str(v.aval) for v in eqn.invars), shown, items)
 
 
 def known_implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
@@ -90,8 +96,6 @@ def implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
 
 def _implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     key = _key(eqn)
-    if key is None:
-        return None
     _looked_into.add(eqn.primitive)
     known = _seen.get(key)
     if known is None or (type(key) is int and known[0] is not eqn):
