@@ -77,10 +77,13 @@ def _by(n: Any) -> Any:
     return jnp.where(n > 3, 1, 0)
 
 
-def _inner_writes(x: Any, n: Any) -> Any:
-    """An outer loop hands both counters to an inner one, which writes, as a solver saves at the times asked for."""
+def _inner_writes(reset_at: int) -> Callable[[Any, Any], Any]:
+    """An outer loop hands both counters to an inner one, which writes, as a solver saves at the times asked for.
 
-    def outer(state: tuple[Any, ...]) -> tuple[Any, ...]:
+    One of them begins again in the iteration given, if there is one.
+    """
+
+    def outer(n: Any, state: tuple[Any, ...]) -> tuple[Any, ...]:
         t, x, bound, place = state
 
         def inner(state: State) -> State:
@@ -88,23 +91,12 @@ def _inner_writes(x: Any, n: Any) -> Any:
             return x.at[place].set(1.0), bound + 1, place + 1
 
         x, bound, place = lax.while_loop(lambda s: (s[1] < SIZE) & (s[1] < t + n), inner, (x, bound, place))
-        return t + 1, x, bound, place
+        return t + 1, x, jnp.where(t == reset_at, 0, bound) if reset_at >= 0 else bound, place
 
-    return lax.while_loop(lambda s: s[0] < 20, outer, (0, x, 0, 0))
+    def program(x: Any, n: Any) -> Any:
+        return lax.while_loop(lambda s: s[0] < 20, lambda s: outer(n, s), (0, x, 0, 0))
 
-
-def _inner_writes_after_a_reset(x: Any, n: Any) -> Any:
-    def outer(state: tuple[Any, ...]) -> tuple[Any, ...]:
-        t, x, bound, place = state
-
-        def inner(state: State) -> State:
-            x, bound, place = state
-            return x.at[place].set(1.0), bound + 1, place + 1
-
-        x, bound, place = lax.while_loop(lambda s: (s[1] < SIZE) & (s[1] < t + n), inner, (x, bound, place))
-        return t + 1, x, jnp.where(t == 7, 0, bound), place
-
-    return lax.while_loop(lambda s: s[0] < 20, outer, (0, x, 0, 0))
+    return program
 
 
 def _from(low: int) -> Callable[[Any, Any], Any]:
@@ -196,7 +188,7 @@ EQUAL: dict[str, tuple[Callable[..., Any], Any]] = {
     "calls": (_while(lambda b, p, n: (_one_more(b, n), _one_more(p, n))), NUMBER),
     "one call": (_while(lambda b, p, n: _both_more(b, p, n)), NUMBER),
     "nested": (_while(_inside(lambda b, p: (b + 1, p + 1))), NUMBER),
-    "inner writes": (_inner_writes, NUMBER),
+    "inner writes": (_inner_writes(-1), NUMBER),
     "afterwards": (_after, NUMBER),
     "scan": (_scanned(lambda by: by), NUMBERS),
     "fori": (_in_fori(lambda by: by), NUMBER),
@@ -245,7 +237,7 @@ DIFFERENT: dict[str, tuple[Callable[..., Any], Any]] = {
     ),
     "one call, unevenly": (_while(lambda b, p, n: _either_more(b, p, n > 3)), NUMBER),
     "nested, unevenly": (_while(_inside(lambda b, p: (b + 1, p + 2))), NUMBER),
-    "inner writes, reset outside": (_inner_writes_after_a_reset, NUMBER),
+    "inner writes, reset outside": (_inner_writes(7), NUMBER),
     "afterwards, moved twice": (_after_moved_twice, NUMBER),
     "scan": (_scanned(lambda by: by * 2), NUMBERS),
     "fori": (_in_fori(lambda by: by + 1), NUMBER),
