@@ -127,20 +127,21 @@ def _hull(lo: Any, hi: Any) -> Fact:
     return Fact(lo, hi, 0 if lo == hi else 1)
 
 
-_NORMAL = 2.0**-126
+#: The smallest normal float32: what is smaller may be taken for zero.
+NORMAL = 2.0**-126
 
 
 def flushed(lo: float, hi: float) -> tuple[float, float]:
     """Bounds that hold also where subnormal numbers are taken for zero, as XLA does on some machines."""
-    return (0.0 if 0 < lo < _NORMAL else lo), (0.0 if -_NORMAL < hi < 0 else hi)
+    return (0.0 if 0 < lo < NORMAL else lo), (0.0 if -NORMAL < hi < 0 else hi)
 
 
 def _constant_float(array: np.ndarray) -> Fact:
     wide = array.astype(np.float64)
-    subnormal = (wide != 0) & (np.abs(wide) < _NORMAL)
+    subnormal = (wide != 0) & (np.abs(wide) < NORMAL)
     if subnormal.any():
         rest = _constant_float(np.where(subnormal, 0.0, wide))
-        return Fact(min(np.min(rest.lo), -_NORMAL), max(np.max(rest.hi), _NORMAL), 1, rest.nan)
+        return Fact(min(np.min(rest.lo), -NORMAL), max(np.max(rest.hi), NORMAL), 1, rest.nan)
     missing = np.isnan(wide)
     nan = bool(missing.any())
     if nan:

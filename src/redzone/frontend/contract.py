@@ -9,6 +9,7 @@ import ml_dtypes
 import numpy as np
 
 from redzone.domains import Fact, constant, dtype_info, settle, summarised, top
+from redzone.domains.fact import NORMAL
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -144,7 +145,9 @@ def _outward(value: Any, dtype: Any, pick: Any) -> Any:
         return value
     exact = np.asarray(value, np.float64)
     with np.errstate(over="ignore"):
-        return pick(exact, exact.astype(dtype).astype(np.float64))
+        held = pick(exact, exact.astype(dtype).astype(np.float64))
+    # What is smaller than every normal number may be taken for zero.
+    return np.where((held != 0) & (np.abs(held) < NORMAL), pick(held, 0.0), held)
 
 
 def _bound(value: Any) -> Any:
