@@ -13,6 +13,7 @@ from typing import Any
 from redzone.domains import Fact, summarised
 from redzone.domains.symbolic import at_most, sizes
 from redzone.engine import Analysis, analyse, idioms
+from redzone.engine.inventory import CALLS
 from redzone.frontend import compat
 from redzone.frontend.location import locate
 from redzone.frontend.trace import Spec as Spec
@@ -22,6 +23,9 @@ from redzone.prove.decide import Deciding
 from redzone.report import suppress
 from redzone.report.model import Report
 from redzone.stages import stage
+
+#: How many symbolic dimensions are known to be no larger than a size can be.
+SIZES = 24
 
 
 def check(fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Report:
@@ -70,9 +74,17 @@ def _undisturbed(traced: Traced) -> Report:
 
 
 def symbolic_sizes(traced: Traced) -> list[Any]:
-    """The symbolic dimensions of the inputs, each once."""
+    """The symbolic dimensions of the inputs, and of arrays that are made whatever happens, each once."""
     found = {str(n): n for source in traced.inputs for n in getattr(source.aval, "shape", ()) if type(n) is not int}
-    return list(found.values())
+    if found:
+        pending = [compat.open_jaxpr(traced.jaxpr)[0]]
+        while pending and len(found) < SIZES:
+            for eqn in pending.pop().eqns:
+                shapes = [getattr(v.aval, "shape", ()) for v in eqn.outvars]
+                found |= {str(n): n for shape in shapes for n in shape if type(n) is not int}
+                if eqn.primitive in CALLS:
+                    pending.append(compat.open_jaxpr(eqn.params[CALLS[eqn.primitive]])[0])
+    return list(found.values())[:SIZES]
 
 
 def _with_assumptions(traced: Traced, facts: list[Fact], analysis: Analysis) -> tuple[list[Fact], Traced]:

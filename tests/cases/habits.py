@@ -207,7 +207,7 @@ def sampled_by_given_probabilities(x, p, key):
 @case(f32(16), f32(16, min=-1.0, max=1.0), u32(2))
 def sampled_by_what_may_be_negative(x, p, key):
     at = jax.random.choice(jax.random.wrap_key_data(key), 16, (5,), p=p)  #: safe
-    return x[at]  #: requires
+    return x[at]  #: unsafe
 
 
 @case(f32(16), f32(16, min=0.0, max=1e38), u32(2))

@@ -251,7 +251,7 @@ def rows_of_a_sparse_matrix_side_by_side(x, data, columns, ends):
 def rows_of_a_sparse_matrix_past_its_end(x, data, columns, ends):
     def row(i):
         def add(k, total):
-            return total + data[k] * x[columns[k]]  #: unknown safe
+            return total + data[k] * x[columns[k]]  #: unsafe safe
 
         return lax.fori_loop(ends[i], ends[i + 1], add, 0.0)  #: safe
 

@@ -82,13 +82,23 @@ def test_constants_of_a_called_function():
 
 
 def test_an_index_that_cannot_be_computed_is_not_judged():
-    def drawn(x, seed):
-        return _read(x, jax.random.randint(jax.random.key(seed), (), 0, 30))
+    def solved(x, t):
+        return _read(x, jnp.linalg.det(t).astype(np.int32))
 
-    found, replay = _found(drawn, TABLE, np.uint32(3))
+    found, replay = _found(solved, TABLE, np.eye(5, dtype=np.float32))
     assert found == []
     assert replay.unjudged
     assert not replay.judged
+
+
+def test_a_random_index_is_the_one_that_jax_draws():
+    def drawn(x, seed):
+        return _read(x, jax.random.randint(jax.random.key(seed), (), 0, 30))
+
+    found, _ = _found(drawn, TABLE, np.uint32(3))
+    index = int(jax.random.randint(jax.random.key(3), (), 0, 30))
+    assert index >= len(TABLE)
+    assert [at for at, _ in found] == [(index,)]
 
 
 def test_a_replay_that_pays_from_another_purse():

@@ -8,7 +8,9 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from redzone.access.site import Site, stays_inside
+import numpy as np
+
+from redzone.access.site import Column, Site, stays_inside
 from redzone.domains import Fact
 from redzone.engine.forward import Context, Runner
 from redzone.engine.inventory import Inventory
@@ -109,6 +111,22 @@ def _narrowed(program: Program, in_facts: Sequence[Fact], env: list[Any]) -> lis
     return result
 
 
+def _is_mixed(site: Site, facts: list[Fact]) -> bool:
+    """Whether the columns of an index array have one fact for all: sizes without a number are not kept apart."""
+    return any(
+        column.column is not None and type(fact.lo) is not np.ndarray
+        for column, fact in zip(site.columns, facts, strict=True)
+    )
+
+
+def _column(column: Column, fact: Fact, slot: int, context: Context) -> Fact:
+    """What is known of a column by itself."""
+    if column.column is None or type(fact.lo) is np.ndarray:
+        return fact
+    alone = context.program.column(slot, column.column)
+    return fact if alone < 0 else context.env[alone] or fact
+
+
 def run_forward(
     program: Program, in_facts: Sequence[Fact], failures: Counter[str], strict: bool = False
 ) -> tuple[Runner, dict[int, list[Seen]]]:
@@ -117,6 +135,10 @@ def run_forward(
 
     def observe(site: Site, facts: list[Fact], step: Step, context: Context) -> None:
         inside = stays_inside(site, facts)
+        if not inside and step.extra is None and len(facts) > 1 and _is_mixed(site, facts):
+            given = zip(site.columns, facts, step.ins, strict=True)
+            facts = [_column(column, fact, slot, context) for column, fact, slot in given]
+            inside = stays_inside(site, facts)
         seen.setdefault(id(site.eqn), []).append(Seen(facts, step, context, inside))
 
     runner = Runner(observe, failures, strict, recorder())

@@ -23,6 +23,7 @@ SIGNATURE = 4096
 BITS = [1 << k for k in range(SIGNATURE)]
 
 
+_CONCATENATE = primitives()["concatenate_p"]
 _COMPARISONS = frozenset(primitives()[f"{n}_p"] for n in ("lt", "le", "gt", "ge", "eq", "ne"))
 
 
@@ -165,6 +166,16 @@ class Program:
     def all_assumptions(self) -> list[Assumption]:
         """Those of this program and of all that it runs."""
         return [*self.assumptions, *(one for s in self.steps for body in s.bodies for one in body.all_assumptions())]
+
+    def column(self, slot: int, column: int) -> int:
+        """Where a column of an index array is found by itself, before the columns were put side by side; -1 if not."""
+        made = self.defs.get(slot)
+        if made is None or made.kind != SIMPLE or made.eqn.primitive is not _CONCATENATE:
+            return -1
+        eqn = made.eqn
+        if int(eqn.params["dimension"]) != len(eqn.outvars[0].aval.shape) - 1:
+            return -1
+        return made.ins[column] if all(v.aval.shape[-1] == 1 for v in eqn.invars) else -1
 
     def forget(self, equations: dict[int, Any]) -> None:
         """Leave out the assumptions of these equations, by identity, here and in all that this program runs."""

@@ -31,6 +31,7 @@ from redzone.engine.inventory import (
     constants_of,
 )
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Assumption, LoopShape, Program, Step
+from redzone.engine.rounding import ROUNDS, rounded_once
 from redzone.engine.search import Share, factors, search_of
 from redzone.engine.sharing import share
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
@@ -416,6 +417,8 @@ class _Build:
             rule = self.without_rule(eqn, frame)
             if rule is None:
                 return
+        if primitive in ROUNDS:
+            rule = rounded_once(frame, eqn) or rule
         needs = rule.needs
         if needs == "all" and not (rule.floats or dtype_info(outvars[0].aval.dtype).integral or counts(frame, eqn)):
             rule, needs = _ANYTHING, "none"

@@ -12,6 +12,8 @@ from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import bind, primitives
 from redzone.prove.concrete_arrays import ARRAYS, ORDERING, Windows, only_window
 from redzone.prove.concrete_made import MADE
+from redzone.prove.concrete_random import random_function
+from redzone.prove.rough import dotted
 
 _P = primitives()
 _BY_NAME = {primitive.name: primitive for primitive in _P.values()}
@@ -88,6 +90,9 @@ _IEEE = frozenset(
         "argmax",
         "argmin",
         "nextafter",
+        "iota",
+        "bitcast_convert_type",
+        "is_finite",
     }
 )
 
@@ -110,7 +115,8 @@ def exact_function(eqn: Any) -> Callable[[list[Any]], list[Any] | None] | None:
 def exact_functions(eqn: Any) -> tuple[Callable[..., Any] | None, Callable[[list[Any]], list[Any] | None] | None]:
     """The same, after a function made for this equation alone, from its operands to its only result, if any."""
     if not is_exact_here(eqn):
-        return None, None
+        drawn = random_function(eqn)
+        return None, None if drawn is None else lambda values: [drawn(eqn, *map(np.asarray, values))]
     made = MADE.get(eqn.primitive.name)
     single = made(eqn) if made is not None else None
     if single is not None:
@@ -143,8 +149,8 @@ def _simple(name: str, function: Callable[..., Any]) -> None:
 _DIRECT: dict[str, Callable[..., Any]] = {
     "sign": np.sign,
     "nextafter": np.nextafter,
-    "copy": lambda x: x,
-    "stop_gradient": lambda x: x,
+    "is_finite": np.isfinite,
+    **dict.fromkeys(("copy", "stop_gradient", "sharding_constraint", "pvary", "name"), lambda x: x),
 }
 for _name, _function in _DIRECT.items():
     _simple(_name, _function)
@@ -208,6 +214,32 @@ def _shift_right(eqn: Any, x: Any, by: Any) -> Any:
 def _shift_right_logical(eqn: Any, x: Any, by: Any) -> Any:
     unsigned = x.astype(np.dtype(f"u{x.dtype.itemsize}"))
     return _shifted(unsigned, by.astype(unsigned.dtype), np.right_shift).astype(x.dtype)
+
+
+@exact("clz")
+def _leading_zeros(eqn: Any, x: Any) -> Any:
+    bits = dtype_info(x.dtype).bits
+    return np.vectorize(lambda n: bits - (int(n) % (1 << bits)).bit_length(), otypes=[x.dtype])(x)
+
+
+@exact("population_count")
+def _set_bits(eqn: Any, x: Any) -> Any:
+    return np.bitwise_count(x.view(np.dtype(f"u{x.dtype.itemsize}")))
+
+
+@exact("bitcast_convert_type")
+def _bitcast(eqn: Any, x: Any) -> Any:
+    dtype = np.dtype(eqn.outvars[0].aval.dtype)
+    if dtype.itemsize != x.dtype.itemsize or np.bool_ in (dtype, x.dtype):
+        raise NotImplementedError("other than number by number")
+    return x.view(dtype)
+
+
+@exact("dot_general")
+def _dot(eqn: Any, a: Any, b: Any) -> Any:
+    dtype = eqn.outvars[0].aval.dtype
+    # Machine integers wrap, and so do these.
+    return dotted(eqn.params["dimension_numbers"], a.astype(dtype), b.astype(dtype))
 
 
 @exact("clamp")

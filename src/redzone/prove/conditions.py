@@ -87,6 +87,12 @@ def needs_of(one: Seen) -> list[tuple[int, Need]]:
     needs: dict[int, list[tuple[int | None, int]]] = {}
     for k, column in enumerate(columns):
         needs.setdefault(one.step.ins[k], []).append((column.column, k))
+    if len(needs) < len(columns) and not all(type(column.limit) is int for column in columns):
+        # Sizes without a number are not kept apart: each column by itself.
+        program = one.context.program
+        alone = [-1 if c.column is None else program.column(one.step.ins[k], c.column) for k, c in enumerate(columns)]
+        if -1 not in alone:
+            return [(slot, Need(0, column.limit)) for slot, column in zip(alone, columns, strict=True)]
     return [(slot, _need_of(parts, columns, one.step.eqn)) for slot, parts in needs.items()]
 
 

@@ -34,6 +34,7 @@ from redzone.prove.conditions import (
 from redzone.prove.declared import declared_by
 from redzone.prove.exact import Exact
 from redzone.prove.lints import Lints
+from redzone.prove.made_of import leaves_made_of
 from redzone.prove.masks import masked_sites
 from redzone.prove.need import FAR, Need
 from redzone.prove.pattern import pattern_of
@@ -145,9 +146,14 @@ class Deciding(Seeking):
         still = [site for site, _ in open_sites if id(site.eqn) not in proved]
         self.cornered = self.at_the_corners(still) if still else {}
         if not has_sizes(self.traced.inputs):
-            broken = [site for site, _ in open_sites if self.breaks_contract(proposals[id(site.eqn)])]
+            broken = [
+                site
+                for site, _ in open_sites
+                if id(site.eqn) in self.limited or self.breaks_contract(proposals[id(site.eqn)])
+            ]
             self.cornered |= self.at_some_sizes([*still, *(site for site in broken if id(site.eqn) in proved)])
         self.cornered |= self.steered([site for site in still if id(site.eqn) not in self.cornered])
+        self.cornered |= self.drawn([site for site in still if id(site.eqn) not in self.cornered])
         self.cornered |= self.together(open_sites)
         self.cornered |= {key: witness for key, witness in self.kept.items() if key not in self.cornered}
         for site, seen in open_sites:
@@ -467,7 +473,10 @@ class Deciding(Seeking):
         family = "1" if site.effect == "read" else "2"
         wraps = id(site.eqn) in self.wraps
         outside = any(is_outside(site, one.facts) for one in seen)
-        limited = id(site.eqn) in self.limited
+        # Where a condition is proved, on inputs that only decide which way the program goes, that is the verdict.
+        limited = id(site.eqn) in self.limited and not (
+            proved and leaves_made_of(seen).isdisjoint(proposal.needs) and not proposal.relations
+        )
         blamed = proposal.made or self.breaks_contract(proposal)
         if id(site.eqn) in self.certain and not wraps and id(site.eqn) not in self.cornered:
             witness = self.late(site)
@@ -538,10 +547,9 @@ def _is_close(site: Site, one: Seen) -> bool:
         lo, hi = column_of(fact, column.column)
         if type(lo) is np.ndarray:
             lo, hi = lo.min().item(), hi.max().item()
-        if type(lo) is not int or type(hi) is not int or type(column.limit) is not int:
-            return False
+        far = 4 * site.buffer.shape[column.dim]
         wide = dtype_info(site.eqn.invars[column.operand].aval.dtype).bits >= 32
-        if not wide or lo < -4 * (column.limit + 1) or hi > 4 * (column.limit + 1):
+        if not wide or at_most(-far, lo) is not True or at_most(hi, far) is not True:
             return False
     return True
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import jax
 import numpy as np
+
+from redzone.prove.concrete_random import is_key, words
 
 #: An array of at most this many elements is written out.
 WRITTEN = 32
@@ -32,11 +33,14 @@ def pasted(value: Any) -> str:
 
 
 def _key(value: Any) -> str:
-    dtype = getattr(value, "dtype", None)
-    if dtype is not None and jax.numpy.issubdtype(dtype, jax.dtypes.prng_key):
-        key = "jax.random.key(0)"
-        return f"jnp.broadcast_to({key}, {value.shape})" if value.shape else key
-    return repr(value)
+    if not is_key(value):
+        return repr(value)
+    made_of = words(value).reshape(-1, words(value).shape[-1])
+    seed = made_of[0]
+    if seed[:-1].any() or (made_of != seed).any():
+        return f"jax.random.wrap_key_data(jnp.array({_nested(words(value).tolist())}, 'uint32'))"
+    key = f"jax.random.key({seed[-1]})"
+    return f"jnp.broadcast_to({key}, {value.shape})" if value.shape else key
 
 
 def _same(value: np.ndarray, number: Any) -> np.ndarray:

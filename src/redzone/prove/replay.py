@@ -26,6 +26,7 @@ from redzone.frontend.compat import Literal, bind, open_jaxpr, primitives, scan_
 from redzone.frontend.contract import promised
 from redzone.prove.concrete import exact_functions, wrapped
 from redzone.prove.concrete_nan import is_nothing_but_nan, of_nan, passes_nan
+from redzone.prove.concrete_random import is_key, keyed, words
 from redzone.prove.replay_plan import Demand, Kept, Plan, Slots
 from redzone.prove.rough import roughly
 from redzone.rules import RULES
@@ -409,7 +410,8 @@ class Replay:
         self.left -= cost
         self.compiled.add(kind)
         try:
-            return [_plain(result) for result in bind(eqn, inputs)]
+            given = [keyed(x, v.aval) if is_key(v.aval) else x for x, v in zip(inputs, eqn.invars, strict=True)]
+            return [_plain(result) for result in bind(eqn, given)]
         except Exception:
             # No kernel for this platform, a foreign call, a callback that refuses, a library's primitive that
             # does not take plain arrays.
@@ -568,10 +570,12 @@ def _whole_numbers(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """A value as numpy has it, where numpy can have it."""
-    if isinstance(value, np.ndarray | np.generic) or dtype_info(getattr(value, "dtype", None)).kind == "x":
+    """A value as numpy has it, where numpy can have it; a random key as its words."""
+    if isinstance(value, np.ndarray | np.generic):
         return value
-    return np.asarray(value)
+    if is_key(value):
+        return words(value)
+    return value if dtype_info(getattr(value, "dtype", None)).kind == "x" else np.asarray(value)
 
 
 def _stacked(rows: list[Any], aval: Any) -> Any:

@@ -6,7 +6,9 @@ good enough to see which input may lead an access out of its array; that it does
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,12 @@ import numpy as np
 from redzone.domains import dtype_info
 
 Function = Callable[..., Any]
+
+def _inverse_erf(x: float) -> float:
+    if abs(x) < 1:
+        return NormalDist().inv_cdf((x + 1) / 2) / math.sqrt(2)
+    return x * math.inf if abs(x) == 1 else math.nan
+
 
 _POINTWISE: dict[str, Function] = {
     "add": np.add,
@@ -42,6 +50,18 @@ _POINTWISE: dict[str, Function] = {
     "cos": np.cos,
     "tan": np.tan,
     "atan2": np.arctan2,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "erf": np.vectorize(math.erf, otypes=[float]),
+    "erfc": np.vectorize(math.erfc, otypes=[float]),
+    "erf_inv": np.vectorize(lambda x: _inverse_erf(float(x)), otypes=[float]),
+    "round": np.round,
     "floor": np.floor,
     "ceil": np.ceil,
     "is_finite": np.isfinite,
@@ -79,11 +99,12 @@ def roughly(eqn: Any, values: list[Any]) -> list[Any] | None:
         result = _RUNNING[name].accumulate(x, axis=axis)  # type: ignore[attr-defined]
         result = np.flip(result, axis) if params["reverse"] else result
     elif name == "dot_general":
-        result = _dot(params["dimension_numbers"], *operands)
+        result = dotted(params["dimension_numbers"], *operands)
     return None if result is None else [np.asarray(result, eqn.outvars[0].aval.dtype)]
 
 
-def _dot(numbers: Any, a: Any, b: Any) -> Any:
+def dotted(numbers: Any, a: Any, b: Any) -> Any:
+    """A product of arrays summed over some of their dimensions, as `dot_general` numbers them."""
     (summed_a, summed_b), (batch_a, batch_b) = numbers
     letters = iter("abcdefghijklmnopqrstuvwxyz")
     left, right = [""] * a.ndim, [""] * b.ndim

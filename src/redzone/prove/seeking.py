@@ -24,7 +24,20 @@ from redzone.prove.reach import NEAR
 from redzone.prove.replay import Purse
 from redzone.prove.sized import at_sizes, number
 from redzone.prove.states import STATES, states
-from redzone.prove.witness import Replays, breaking, corners, find_witness, has_sizes, is_free, plain_value, witnesses
+from redzone.prove.witness import (
+    DRAWS,
+    TRIES,
+    Replays,
+    at_random,
+    breaking,
+    corners,
+    far_away,
+    find_witness,
+    has_sizes,
+    is_free,
+    plain_value,
+    witnesses,
+)
 from redzone.report.model import Witness
 from redzone.stages import recorded, staged
 
@@ -88,11 +101,16 @@ class Seeking:
         return [inputs_at(self.traced.inputs, self.facts, point) for point in points]
 
     def shown(
-        self, sites: list[Site], candidates: Iterable[dict[int, Any]], purse: Purse, tried: set[Any] | None = None
+        self,
+        sites: list[Site],
+        candidates: Iterable[dict[int, Any]],
+        purse: Purse,
+        tried: set[Any] | None = None,
+        tries: int = TRIES,
     ) -> dict[int, Witness]:
         """What some of these inputs show of these accesses."""
         traced = self.traced
-        return witnesses(traced.jaxpr, sites, traced.inputs, self.facts, candidates, purse, tried, self.replays)
+        return witnesses(traced.jaxpr, sites, traced.inputs, self.facts, candidates, purse, tried, self.replays, tries)
 
     @recorded("corners")
     def at_the_corners(self, sites: list[Site]) -> dict[int, Witness]:
@@ -102,12 +120,23 @@ class Seeking:
         found = self.shown(sites, ends, self.corners, self.tried)
         return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
 
+    @recorded("draws")
+    def drawn(self, sites: list[Site]) -> dict[int, Witness]:
+        """Accesses near their arrays that an input drawn at random takes outside, in a program that is not large."""
+        near = [site for site in sites if all(is_near(site, one) for one in self.analysis.seen[id(site.eqn)])]
+        if not near or self.analysis.inventory.equations > LARGE:
+            return {}
+        tried = at_random(self.traced.inputs, self.facts)
+        found = self.shown(near, tried, self.guesses, self.tried, DRAWS)
+        return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
+
     def at_some_sizes(self, sites: list[Site]) -> dict[int, Witness]:
         """Accesses of a program of any size that leave their arrays at one."""
         purse = Purse(ALONE // 4, compiles=False)
 
         def run(closed: Any, here: list[Site], inputs: list[Input], facts: list[Fact], _: Any) -> dict[int, Witness]:
-            return witnesses(closed, here, inputs, facts, corners(inputs, facts), purse)
+            tried = itertools.chain(corners(inputs, facts), far_away(inputs, facts, here[0]))
+            return witnesses(closed, here, inputs, facts, tried, purse)
 
         found = at_sizes(self.traced.jaxpr, sites, self.traced.inputs, run) if sites else {}
         return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}

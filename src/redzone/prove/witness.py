@@ -11,8 +11,10 @@ import numpy as np
 
 from redzone.access.site import Site
 from redzone.domains import Fact, dtype_info, summarised
+from redzone.domains.fact import NORMAL
 from redzone.frontend.trace import Input
 from redzone.frontend.unwatched import unwatched
+from redzone.prove.concrete_random import is_key
 from redzone.prove.need import FAR, Need, is_far
 from redzone.prove.pasted import pasted
 from redzone.prove.replay import Purse, Replay
@@ -23,6 +25,8 @@ Replays = dict[frozenset[int], Replay]
 
 #: How many inputs are tried for one access.
 TRIES = 14
+#: How many inputs are drawn at random.
+DRAWS = 24
 #: After how many inputs for which no index could be computed no other is tried.
 BLIND = 2
 #: How many inputs are tried one by one with a number that is far from the plain ones, and which.
@@ -35,7 +39,7 @@ def plain_value(source: Input, fact: Fact, number: Any = 0) -> Any:
     aval = source.aval
     info = dtype_info(getattr(aval, "dtype", None))
     if info.kind == "x":
-        return _opaque(aval)
+        return random_key(aval, 0) if is_key(aval) else np.zeros(aval.shape, aval.dtype)
     if type(fact.lo) is np.ndarray:
         values = np.clip(number, fact.lo, fact.hi)
         return np.broadcast_to(values.astype(aval.dtype), aval.shape)
@@ -43,11 +47,10 @@ def plain_value(source: Input, fact: Fact, number: Any = 0) -> Any:
     return np.broadcast_to(np.asarray(value).astype(aval.dtype), aval.shape)
 
 
-def _opaque(aval: Any) -> Any:
-    if jax.numpy.issubdtype(aval.dtype, jax.dtypes.prng_key):
-        key = jax.random.key(0, impl=aval.dtype._impl.name)
-        return jax.numpy.broadcast_to(key, aval.shape)
-    return np.zeros(aval.shape, aval.dtype)
+def random_key(aval: Any, seed: int) -> Any:
+    """An array of one and the same random key, the one that JAX makes of a seed."""
+    key = jax.random.key(seed, impl=aval.dtype._impl.name)
+    return jax.numpy.broadcast_to(key, aval.shape) if aval.shape else key
 
 
 def find_witness(
@@ -187,9 +190,15 @@ def filled(inputs: Sequence[Input], facts: Sequence[Fact], chosen: dict[int, Any
 
 def _allowed(source: Input, value: Any) -> Any:
     """The same, or the nearest the contract allows: a summarised fact does not know what is said of single elements."""
-    if np.ndim(source.min) == 0 and np.ndim(source.max) == 0:
+    if np.ndim(source.min) == 0 and np.ndim(source.max) == 0 and not _ends_subnormal(source):
         return value
     return np.clip(value, source.min, source.max).astype(source.aval.dtype)
+
+
+def _ends_subnormal(source: Input) -> bool:
+    """Whether a promise ends at a number that may be taken for zero: then its fact holds zero, which it excludes."""
+    ends = [bound for bound in (source.min, source.max) if isinstance(bound, float)]
+    return any(bound != 0 and abs(bound) < NORMAL for bound in ends)
 
 
 def just_outside(
@@ -216,6 +225,7 @@ def witnesses(
     purse: Purse,
     tried: set[Any] | None = None,
     replays: Replays | None = None,
+    tries: int = TRIES,
 ) -> dict[int, Witness]:
     """By identity of the access's equation: an input that really makes it leave its array.
 
@@ -226,7 +236,7 @@ def witnesses(
         return result
     replay = _toward(closed, sites, purse, {} if replays is None else replays)
     tried, blind = set() if tried is None else tried, 0
-    for chosen in itertools.islice(candidates, TRIES):
+    for chosen in itertools.islice(candidates, tries):
         if len(result) == len(sites) or purse.left <= 0:
             break
         arguments = filled(inputs, facts, chosen)
@@ -311,9 +321,50 @@ def far_away(inputs: Sequence[Input], facts: Sequence[Fact], site: Site) -> Iter
     falling = {i: _ramp(inputs[i])[..., ::-1] for i in free if _is_small(inputs[i])}
     if falling:
         yield falling
+    unsigned = [i for i in free if kinds[i] == "u"]
+    if unsigned:
+        yield {i: plain_value(inputs[i], facts[i], summarised(facts[i]).hi) for i in unsigned}
     for i in [i for i in free if kinds[i] != "u"][:ALONE]:
         for number in (HUGE, -HUGE):
             yield {i: plain_value(inputs[i], facts[i], number)}
+
+
+def at_random(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
+    """Numbers as different as a contract allows, then drawn from it, and random keys; the same at every check."""
+    kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
+    promised = [i for i, s in enumerate(inputs) if kinds[i] in "bfiu" and not (s.open_above or s.open_below)]
+    keys = [i for i, s in enumerate(inputs) if is_key(s.aval) or _may_be_key(s)]
+    if promised:
+        yield {i: _spread(inputs[i], facts[i]) for i in promised}
+    for seed in range(1, DRAWS if promised or keys else 0):
+        numbers = np.random.default_rng(seed)
+        chosen = {i: _drawn(inputs[i], facts[i], numbers) for i in promised}
+        for i in keys:
+            aval = inputs[i].aval
+            words = np.broadcast_to(np.array([0, seed], np.uint32), aval.shape) if not is_key(aval) else None
+            chosen[i] = random_key(aval, seed) if words is None else words
+        yield chosen
+
+
+def _may_be_key(source: Input) -> bool:
+    """Whether an input may be a random key of the old kind, two words."""
+    return source.aval.dtype == np.uint32 and source.aval.shape[-1:] == (2,) and is_free(source)
+
+
+def _spread(source: Input, fact: Fact) -> Any:
+    """Growing numbers from the least on, over and over where the contract has fewer."""
+    whole, shape = summarised(fact), source.aval.shape
+    if type(whole.lo) is not int or type(whole.hi) is not int:
+        return plain_value(source, fact, whole.hi)
+    numbers = whole.lo + np.arange(int(np.prod(shape))) % (whole.hi - whole.lo + 1)
+    return numbers.reshape(shape).astype(source.aval.dtype)
+
+
+def _drawn(source: Input, fact: Fact, numbers: Any) -> Any:
+    whole, shape = summarised(fact), source.aval.shape
+    if type(whole.lo) is not int or type(whole.hi) is not int:
+        return numbers.uniform(whole.lo, whole.hi, shape).astype(source.aval.dtype)
+    return numbers.integers(whole.lo, whole.hi, shape, endpoint=True, dtype=np.int64).astype(source.aval.dtype)
 
 
 def is_free(source: Input) -> bool:

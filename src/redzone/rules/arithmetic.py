@@ -10,7 +10,7 @@ import numpy as np
 
 from redzone.domains import BOOL, FALSE, TOP_FLOAT, TRUE, DtypeInfo, Fact, dtype_info, join, summarised
 from redzone.domains.fact import apart, scalar
-from redzone.rules import floats, integers
+from redzone.rules import floats, functions, integers
 from redzone.rules.integers import of, pair
 from redzone.rules.table import rule, top_of
 
@@ -33,7 +33,7 @@ _binary("add_p", "add_any_p", "add_jaxvals_p", whole=integers.add, real=floats.a
 _binary("sub_p", whole=integers.sub, real=floats.sub)
 _binary("mul_p", whole=integers.mul, real=floats.mul)
 _binary("div_p", whole=integers.div_kept, real=floats.div)
-_binary("rem_p", whole=integers.rem, real=_top_float)
+_binary("rem_p", whole=integers.rem, real=functions.remainder)
 _binary("and_p", whole=integers.bit_and, real=_top_float)
 _binary("or_p", whole=integers.bit_or, real=_top_float)
 _binary("xor_p", whole=integers.bit_xor, real=_top_float)
@@ -61,20 +61,12 @@ _unary("square_p", whole=lambda a, i: integers.power(a, 2, i), real=lambda a, i:
 _unary("floor_p", whole=_top_float, real=lambda a, i: floats.whole(a, math.floor))
 _unary("ceil_p", whole=_top_float, real=lambda a, i: floats.whole(a, math.ceil))
 _unary("sqrt_p", whole=_top_float, real=lambda a, i: _root(a, i))
-_unary("exp_p", "exp2_p", whole=_top_float, real=lambda a, i: floats.within(0.0, math.inf, a))
-_unary("tanh_p", "sin_p", "cos_p", "erf_p", whole=_top_float, real=lambda a, i: _oscillating(a))
-_unary("logistic_p", "erfc_p", whole=_top_float, real=lambda a, i: floats.within(0.0, 2.0, a))
 
 
 def _root(a: Fact, info: DtypeInfo) -> Fact:
     a = summarised(a)
     most = math.inf if a.hi == math.inf else math.sqrt(max(a.hi, 0.0)) * (1.0 + 2.0 ** (3 - info.mantissa))
     return floats.outward(0.0, most, a.nan or a.lo < 0, info)
-
-
-def _oscillating(a: Fact) -> Fact:
-    a = summarised(a)
-    return Fact(-1.01, 1.01, 1, a.nan or math.isinf(a.lo) or math.isinf(a.hi))
 
 
 @rule("abs_p", pointwise=True)
@@ -105,6 +97,8 @@ def _integer_pow(eqn: Any, a: Fact) -> Fact:
 @rule("pow_p", pointwise=True)
 def _pow(eqn: Any, a: Fact, b: Fact) -> Fact:
     info = of(eqn.outvars[0])
+    if info.kind == "f" and dtype_info(eqn.invars[1].aval.dtype).kind == "f":
+        return functions.power(a, b, info)
     if not info.integral or not dtype_info(eqn.invars[1].aval.dtype).integral:
         return top_of(eqn.outvars[0])
     a, b = summarised(a), summarised(b)

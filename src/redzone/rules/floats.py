@@ -18,24 +18,39 @@ from redzone.domains.fact import flushed
 _INF = math.inf
 
 
-def outward(lo: float, hi: float, nan: bool, info: DtypeInfo, known: tuple[bool, bool] = (False, False)) -> Fact:
+def outward(
+    lo: float, hi: float, nan: bool, info: DtypeInfo, known: tuple[bool, bool] = (False, False), once: bool = False
+) -> Fact:
     """The range [lo, hi] of exact results as the dtype holds it after rounding.
 
     `known` tells which of the two is the exact result itself, not one rounded to the precision it was computed in.
+    What is rounded `once`, or not at all, lies between the exact result and the nearest number the dtype holds.
     """
     if lo != lo or hi != hi:
         return TOP_FLOAT
     if info.bits <= 8:
         return TOP_FLOAT
-    lo = lo if known[0] and _holds(lo, info) else _down(lo, info)
-    hi = hi if known[1] and _holds(hi, info) else _up(hi, info)
+    lo = -_end(-lo, info, known[0], once)
+    hi = _end(hi, info, known[1], once)
     lo, hi = flushed(lo, hi)
     return Fact(lo, hi, 0 if lo == hi and not nan else 1, nan)
 
 
+def _end(x: float, info: DtypeInfo, known: bool, once: bool) -> float:
+    """The greatest of the results that stand for an exact one."""
+    if known and once and _is_normal(x, info):
+        return max(x, float(np.float32(x)))
+    return x if known and _holds(x, info) else _up(x, info)
+
+
+def _is_normal(x: float, info: DtypeInfo) -> bool:
+    """Whether a number is among the normal ones of float32."""
+    return info.bits == 32 and 2.0**-126 <= abs(x) < 2.0**127
+
+
 def _holds(x: float, info: DtypeInfo) -> bool:
     """Whether float32 holds a number exactly, as a normal number."""
-    return info.bits == 32 and math.isfinite(x) and 2.0**-126 <= abs(x) < 2.0**127 and float(np.float32(x)) == x
+    return _is_normal(x, info) and float(np.float32(x)) == x
 
 
 def _sums_to(x: float, y: float, total: float) -> bool:
@@ -52,11 +67,16 @@ def _exact(x: float, info: DtypeInfo) -> bool:
 
 def _slack(x: float, info: DtypeInfo) -> float:
     """Two units in the last place of the dtype at x, its smallest normal number included."""
-    tiny = 2.0**-1021 if info.bits == 64 else (2.0**-13 if info.bits == 16 and info.mantissa == 11 else 2.0**-125)
-    return max(abs(x) * 2.0 ** (2 - info.mantissa), tiny)
+    return max(abs(x) * 2.0 ** (2 - info.mantissa), smallest(info))
 
 
-def _greatest(info: DtypeInfo) -> float:
+def smallest(info: DtypeInfo) -> float:
+    """Twice the smallest normal number: what is smaller may be taken for zero."""
+    return 2.0**-1021 if info.bits == 64 else (2.0**-13 if info.bits == 16 and info.mantissa == 11 else 2.0**-125)
+
+
+def greatest(info: DtypeInfo) -> float:
+    """What is beyond may be infinite."""
     if info.bits == 64:
         return float(np.finfo(np.float64).max)
     return 65504.0 if info.mantissa == 11 else 3.0e38
@@ -66,9 +86,9 @@ def _up(x: float, info: DtypeInfo) -> float:
     if x == _INF or _exact(x, info):
         return x
     if x == -_INF:
-        return -_greatest(info)
+        return -greatest(info)
     moved = x + _slack(x, info)
-    return moved if moved < _greatest(info) else _INF
+    return moved if moved < greatest(info) else _INF
 
 
 def _down(x: float, info: DtypeInfo) -> float:
@@ -79,12 +99,12 @@ def _product(x: float, y: float) -> float:
     return 0.0 if x == 0 or y == 0 else x * y
 
 
-def add(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
+def add(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
     a, b = summarised(a), summarised(b)
     nan = a.nan or b.nan or (a.hi == _INF and b.lo == -_INF) or (a.lo == -_INF and b.hi == _INF)
     lo = -_INF if -_INF in (a.lo, b.lo) else a.lo + b.lo
     hi = _INF if _INF in (a.hi, b.hi) else a.hi + b.hi
-    return outward(lo, hi, nan, info, (_sums_to(a.lo, b.lo, lo), _sums_to(a.hi, b.hi, hi)))
+    return outward(lo, hi, nan, info, (_sums_to(a.lo, b.lo, lo), _sums_to(a.hi, b.hi, hi)), once)
 
 
 def neg(a: Fact) -> Fact:
@@ -92,18 +112,18 @@ def neg(a: Fact) -> Fact:
     return Fact(-a.hi, -a.lo, a.step, a.nan)
 
 
-def sub(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
-    return add(a, neg(b), info)
+def sub(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
+    return add(a, neg(b), info, once)
 
 
-def mul(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
+def mul(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
     a, b = summarised(a), summarised(b)
     infinite = _INF in (a.hi, b.hi, -a.lo, -b.lo)
     nan = a.nan or b.nan or (infinite and (a.lo <= 0 <= a.hi or b.lo <= 0 <= b.hi))
     corners = [_product(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
     # The product of two numbers of 24 bits has 48.
     known = all(_holds(x, info) or x == 0 for x in (a.lo, a.hi, b.lo, b.hi))
-    return outward(min(corners), max(corners), nan, info, (known, known))
+    return outward(min(corners), max(corners), nan, info, (known, known), once)
 
 
 def div(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
@@ -121,15 +141,35 @@ def total(a: Fact, count: Any, info: DtypeInfo) -> Fact:
     """The sum of so many numbers, added in any order.
 
     Where the bounds are whole numbers whose multiples the dtype holds exactly, they bound every partial sum
-    however it is rounded, because rounding is monotone. Nothing is said of other sums.
+    however it is rounded, because rounding is monotone. Else each of fewer than `count` additions is off by at most
+    one part in 2^(mantissa - 1) of a partial sum, which is no further from zero than all numbers together.
     """
     a = summarised(a)
-    if type(count) is not int or not all(math.isfinite(x) and _exact(x * max(count, 1), info) for x in (a.lo, a.hi)):
+    if type(count) is not int or info.bits <= 8 or not (math.isfinite(a.lo) and math.isfinite(a.hi)):
         return TOP_FLOAT
-    if info.bits <= 8 or a.lo != math.floor(a.lo) or a.hi != math.floor(a.hi):
+    lo, hi = a.lo * count, a.hi * count
+    if all(x == math.floor(x) and _exact(x * max(count, 1), info) for x in (a.lo, a.hi)):
+        lo, hi = min(lo, 0.0), max(hi, 0.0)
+        return Fact(lo, hi, 0 if lo == hi and not a.nan else 1, a.nan)
+    return _rounded(lo, hi, 2.0 ** (2 - info.mantissa) * count, a.nan, info)
+
+
+def products(a: Fact, b: Fact, count: Any, info: DtypeInfo) -> Fact:
+    """The sum of so many products, whose factors may have been rounded to eight bits first, as accelerators do."""
+    a, b = summarised(a), summarised(b)
+    ends = [_product(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
+    if type(count) is not int or info.bits <= 8 or not all(math.isfinite(x) for x in (a.lo, a.hi, b.lo, b.hi, *ends)):
         return TOP_FLOAT
-    lo, hi = min(a.lo, 0.0) * count, max(a.hi, 0.0) * count
-    return Fact(lo, hi, 0 if lo == hi and not a.nan else 1, a.nan)
+    off = 2.0**-6 + 2.0 ** (2 - info.mantissa) * count
+    return _rounded(min(ends) * count, max(ends) * count, off, a.nan or b.nan, info)
+
+
+def _rounded(lo: float, hi: float, off: float, nan: bool, info: DtypeInfo) -> Fact:
+    """A sum in [lo, hi] that is off by a share of the furthest it can be; nothing is said where that is much."""
+    most = max(abs(lo), abs(hi))
+    if off >= 0.5 or 2 * most >= greatest(info):
+        return TOP_FLOAT
+    return outward(lo - off * most, hi + off * most, nan, info)
 
 
 def running(a: Fact, count: Any, info: DtypeInfo) -> Fact:
@@ -163,12 +203,6 @@ def whole(a: Fact, function: Any) -> Fact:
 def sign(a: Fact) -> Fact:
     a = summarised(a)
     return Fact(math.copysign(1.0, a.lo) if a.lo else 0.0, math.copysign(1.0, a.hi) if a.hi else 0.0, 1, a.nan)
-
-
-def within(lo: float, hi: float, a: Fact) -> Fact:
-    """A function whose results lie in [lo, hi] up to the library's error, NaN for a NaN."""
-    margin = 1e-2
-    return Fact(lo - margin if math.isfinite(lo) else lo, hi + margin if math.isfinite(hi) else hi, 1, a.nan)
 
 
 def power(a: Fact, exponent: int, info: DtypeInfo) -> Fact:

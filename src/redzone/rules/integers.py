@@ -48,7 +48,7 @@ def pair(a: Fact, b: Fact) -> tuple[Fact, Fact]:
     if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
         for f in (a, b):
             if type(f.lo) is not np.ndarray and not (
-                isinstance(f.lo, float) or (type(f.lo) is int and f.lo >= -SMALL and f.hi <= SMALL)
+                isinstance(f.lo, float) or (_numbers(f) and f.lo >= -SMALL and f.hi <= SMALL)
             ):
                 return summarised(a), summarised(b)
         if too_wide(a, b) or (type(a.lo) is np.ndarray and type(b.lo) is np.ndarray and a.lo.ndim != b.lo.ndim):
@@ -87,6 +87,8 @@ def mul(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
         if k >= 0:
             return wrapped(a.lo * k, a.hi * k, a.step * k, info)
         return wrapped(a.hi * k, a.lo * k, a.step * -k, info)
+    if not _numbers(a, b) and at_most(0, a.lo) and at_most(0, b.lo):
+        return wrapped(a.lo * b.lo, a.hi * b.hi, 1, info)
     corners = (a.lo * b.lo, a.lo * b.hi, a.hi * b.lo, a.hi * b.hi)
     step = 1 if a.step == 1 or b.step == 1 else math.gcd(a.lo * b.step, b.lo * a.step, a.step * b.step)
     return wrapped(min(corners), max(corners), step, info)

@@ -1,0 +1,96 @@
+"""Indices that were floats: logarithms, fractions, draws, means, right and almost right."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from tests.cases import case, f32, i32, u32
+
+# T5's buckets of relative positions: exact ones for near positions, logarithmic ones for far.
+# https://github.com/google-research/text-to-text-transfer-transformer
+
+
+def bucket(distance, buckets):
+    exact = buckets // 2
+    far = jnp.log(distance.astype(np.float32) / exact) / jnp.log(128 / exact) * (buckets - exact)
+    return jnp.where(distance < exact, distance, jnp.minimum(exact + far.astype(np.int32), buckets - 1))
+
+
+@case(f32(16), i32(5), i32(5))
+def buckets_of_distances(table, query, key):
+    return table[bucket(jnp.maximum(query - key, 0), 16)]  #: safe
+
+
+@case(f32(32, 4))
+def buckets_to_both_sides(table):
+    distance = jnp.arange(40)[None] - jnp.arange(40)[:, None]
+    return table[(distance > 0) * 16 + bucket(abs(distance), 16)]  #: safe
+
+
+@case(f32(5), i32(min=1, max=299))
+def decades(x, n):
+    return x[jnp.log10(n.astype(np.float32)).astype(np.int32)]  #: safe
+
+
+@case(f32(20), f32(min=1.0, max=3.0))
+def powers(x, t):
+    return x[(t**2.5).astype(np.int32)] + x[jnp.exp(t).astype(np.int32) - 2]  #: safe
+
+
+@case(f32(64), f32(8, min=0.0, max=1e6))
+def a_phase(x, t):
+    return x[((t % 1.0) * 64).astype(np.int32)]  #: safe
+
+
+@case(f32(7), f32(8, min=0.0, max=6.5))
+def the_mean_of_places(x, at):
+    return x[jnp.mean(at).astype(np.int32)]  #: safe
+
+
+@case(f32(8), f32(8))
+def an_angle(x, t):
+    turned = (jnp.arctan2(jnp.sin(t), jnp.cos(t)) + 3.2) / 6.5
+    return x[jnp.floor(turned * 8).astype(np.int32)]  #: safe
+
+
+@case(f32(101), f32(8))
+def a_squashed_number(x, t):
+    return x[(jax.nn.sigmoid(t) * 100).astype(np.int32)] + x[((jnp.tanh(t) + 1) * 50).astype(np.int32)]  #: safe
+
+
+# The greatest draw of jax.random.uniform is 1 - 2⁻²³: times n, rounded, it is below n.
+
+
+def unit(bits):
+    """The float in [0, 1) that random bits stand for, as jax.random.uniform makes it."""
+    return lax.bitcast_convert_type((bits >> 9) | np.uint32(0x3F800000), np.float32) - 1.0
+
+
+@case(f32(20), u32(4))
+def a_draw_times_the_size(x, bits):
+    down = jnp.floor(jnp.maximum(unit(bits), 0.0) * 20).astype(np.int32)
+    return x[(unit(bits) * 20).astype(np.int32)] + x[down]  #: safe
+
+
+@case(f32(20), u32(2))
+def a_draw_of_jax(x, key):
+    return x[(jax.random.uniform(key, (3,)) * 20).astype(np.int32)]  #: safe
+
+
+@case(f32(20), u32(2))
+def a_draw_between_two_numbers(x, key):
+    return x[jax.random.uniform(key, (3,), minval=3.0, maxval=20.0).astype(np.int32)]  #: safe
+
+
+@case(f32(15), u32(2))
+def a_product_of_a_product(x, key):
+    # A compiler may make it a product with 15, rounded once, or not.
+    return x[(jax.random.uniform(key, (3,)) * 3.0 * 5.0).astype(np.int32)]  #: unknown
+
+
+@case(f32(20), u32(4))
+def a_draw_times_more_than_the_size(x, bits):
+    return x[(unit(bits) * 21).astype(np.int32)]  #: unsafe
