@@ -116,7 +116,7 @@ def exact_functions(eqn: Any) -> tuple[Callable[..., Any] | None, Callable[[list
     """The same, after a function made for this equation alone, from its operands to its only result, if any."""
     if not is_exact_here(eqn):
         drawn = random_function(eqn)
-        return None, None if drawn is None else lambda values: [drawn(eqn, *map(np.asarray, values))]
+        return None, None if drawn is None else lambda values: _listed(drawn(eqn, *map(np.asarray, values)))
     made = MADE.get(eqn.primitive.name)
     single = made(eqn) if made is not None else None
     if single is not None:
@@ -130,10 +130,13 @@ def exact_functions(eqn: Any) -> tuple[Callable[..., Any] | None, Callable[[list
             result = function(eqn, *map(np.asarray, values))
         except (NotImplementedError, ValueError):
             return None
-        results = result if isinstance(result, list) else [result]
-        return [np.asarray(r, dtype) for r, dtype in zip(results, dtypes, strict=True)]
+        return [np.asarray(r, dtype) for r, dtype in zip(_listed(result), dtypes, strict=True)]
 
     return None, evaluated
+
+
+def _listed(result: Any) -> list[Any]:
+    return result if isinstance(result, list) else [result]
 
 
 def evaluate(eqn: Any, values: list[Any]) -> list[Any]:

@@ -97,6 +97,8 @@ _MOVES: dict[str, Function] = {
     "reshape": lambda eqn, x: x.reshape((*eqn.outvars[0].aval.shape, x.shape[-1])),
     "broadcast_in_dim": _broadcast,
     "concatenate": lambda eqn, *parts: np.concatenate(parts, eqn.params["dimension"]),
+    "stack": lambda eqn, *parts: np.stack(parts, eqn.params["axis"]),
+    "unstack": lambda eqn, x: list(np.moveaxis(x, eqn.params["axis"], 0)),
     "transpose": lambda eqn, x: x.transpose((*eqn.params["permutation"], x.ndim - 1)),
 }
 

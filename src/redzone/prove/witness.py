@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -354,17 +355,34 @@ def _may_be_key(source: Input) -> bool:
 def _spread(source: Input, fact: Fact) -> Any:
     """Growing numbers from the least on, over and over where the contract has fewer."""
     whole, shape = summarised(fact), source.aval.shape
-    if type(whole.lo) is not int or type(whole.hi) is not int:
+    if type(whole.lo) is not int or type(whole.hi) is not int or not _is_small(source):
         return plain_value(source, fact, whole.hi)
-    numbers = whole.lo + np.arange(int(np.prod(shape))) % (whole.hi - whole.lo + 1)
-    return numbers.reshape(shape).astype(source.aval.dtype)
+    return _above(whole.lo, np.arange(int(np.prod(shape))).reshape(shape) % min(whole.hi - whole.lo + 1, _FEW), source)
 
 
 def _drawn(source: Input, fact: Fact, numbers: Any) -> Any:
-    whole, shape = summarised(fact), source.aval.shape
-    if type(whole.lo) is not int or type(whole.hi) is not int:
-        return numbers.uniform(whole.lo, whole.hi, shape).astype(source.aval.dtype)
-    return numbers.integers(whole.lo, whole.hi, shape, endpoint=True, dtype=np.int64).astype(source.aval.dtype)
+    """Numbers from all of the contract; of a large array, one for all its elements."""
+    whole, shape = summarised(fact), source.aval.shape if _is_small(source) else ()
+    if type(whole.lo) is int and type(whole.hi) is int:
+        drawn = _above(whole.lo, numbers.integers(0, min(whole.hi - whole.lo, _FEW), shape, endpoint=True), source)
+    elif math.isfinite(whole.lo) and math.isfinite(whole.hi):
+        drawn = np.clip(numbers.uniform(0, 1, shape) * (whole.hi - whole.lo) + whole.lo, whole.lo, whole.hi)
+    else:
+        return plain_value(source, fact, numbers.normal())
+    return np.broadcast_to(np.asarray(drawn).astype(source.aval.dtype), source.aval.shape)
+
+
+#: Numbers further above the least of a contract are not drawn.
+_FEW = 1 << 62
+
+
+def _above(least: int, by: Any, source: Input) -> Any:
+    """So much above a number, in a type that holds the sum."""
+    dtype = np.dtype(source.aval.dtype)
+    if dtype == np.bool_:
+        return (np.asarray(by) + least).astype(dtype)
+    with np.errstate(over="ignore"):
+        return np.asarray(by).astype(dtype) + np.asarray(least, dtype)
 
 
 def is_free(source: Input) -> bool:
