@@ -15,7 +15,7 @@ from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.fact import NORMAL
 from redzone.frontend.trace import Input
 from redzone.frontend.unwatched import unwatched
-from redzone.prove.concrete_random import is_key
+from redzone.prove.concrete_random import is_key, words
 from redzone.prove.need import FAR, Need, is_far
 from redzone.prove.pasted import pasted
 from redzone.prove.replay import Purse, Replay
@@ -274,6 +274,8 @@ def _toward(closed: Any, sites: Sequence[Site], purse: Purse, replays: Replays) 
 
 def _identity(value: Any) -> Any:
     """Equal for equal arrays; of one that holds a single number, that number says it."""
+    if is_key(value):
+        value = words(value)
     if not isinstance(value, np.ndarray):
         return id(value)
     if value.size and not any(value.strides):
@@ -342,8 +344,8 @@ def at_random(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[i
         chosen = {i: _drawn(inputs[i], facts[i], numbers) for i in promised}
         for i in keys:
             aval = inputs[i].aval
-            words = np.broadcast_to(np.array([0, seed], np.uint32), aval.shape) if not is_key(aval) else None
-            chosen[i] = random_key(aval, seed) if words is None else words
+            pair = np.array([0, seed], np.uint32)
+            chosen[i] = random_key(aval, seed) if is_key(aval) else np.broadcast_to(pair, aval.shape)
         yield chosen
 
 
