@@ -466,3 +466,75 @@ def a_prefix_that_is_kept(x, n):
     keep = jnp.arange(12) < n
     slot = jnp.where(keep, jnp.cumsum(keep) - 1, 11)
     return jnp.zeros(12, np.int32).at[slot].set(x)  #: safe
+
+
+# Short loops, and loops toward a number.
+
+
+@case(f32(31))
+def down_a_tree(tree):
+    def down(c):
+        i, depth = c
+        return jnp.where(tree[2 * i + 1] > 0.5, 2 * i + 2, 2 * i + 1), depth + 1  #: safe
+
+    return tree[lax.while_loop(lambda c: c[1] < 4, down, (0, 0))[0]]  #: safe
+
+
+@case(f32(31))
+def down_a_tree_and_further(tree):
+    def down(c):
+        i, depth = c
+        return jnp.where(tree[2 * i + 1] > 0.5, 2 * i + 2, 2 * i + 1), depth + 1  #: unsafe
+
+    return tree[lax.while_loop(lambda c: c[1] < 5, down, (0, 0))[0]]  #: unsafe
+
+
+@case(f32(8), i32(min=0, max=8))
+def up_to_a_number(x, n):
+    return lax.while_loop(lambda c: c[0] != n, lambda c: (c[0] + 1, c[1] + x[c[0]]), (0, 0.0))  #: safe
+
+
+@case(f32(8), i32(min=0, max=9))
+def up_to_too_large_a_number(x, n):
+    return lax.while_loop(lambda c: c[0] != n, lambda c: (c[0] + 1, c[1] + x[c[0]]), (0, 0.0))  #: unsafe
+
+
+@case(f32(8), i32(min=0, max=7), i32(min=0, max=7))
+def past_a_number_perhaps(x, n, start):
+    # From behind it there is no end.
+    return lax.while_loop(lambda c: c[0] != n, lambda c: (c[0] + 1, c[1] + x[c[0]]), (start, 0.0))  #: unsafe
+
+
+@case(f32(8), i32(min=0, max=7))
+def down_to_a_number(x, n):
+    return lax.while_loop(lambda c: c[0] != n, lambda c: (c[0] - 1, c[1] + x[c[0]]), (7, 0.0))  #: safe
+
+
+# Bins between edges: of a number between the first and the last, a bin that is there.
+
+EDGES = np.array([0, 10, 20, 40], np.int32)
+
+
+@case(f32(3), i32(4, min=0, max=39))
+def the_bin_of_a_number(x, t):
+    return x[jnp.searchsorted(EDGES, t, side="right") - 1]  #: safe
+
+
+@case(f32(3), i32(4, min=1, max=40))
+def the_bin_closed_above(x, t):
+    return x[jnp.searchsorted(EDGES, t) - 1]  #: safe
+
+
+@case(f32(3), i32(4, min=0, max=40))
+def the_bin_of_the_last_edge(x, t):
+    return x[jnp.searchsorted(EDGES, t, side="right") - 1]  #: safe unsafe
+
+
+@case(f32(3), f32(4, min=0.0, max=39.5))
+def the_bin_of_what_may_be_nan(x, t):
+    return x[jnp.searchsorted(EDGES.astype(np.float32), t, side="right") - 1]  #: safe unknown
+
+
+@case(f32(5), i32(4, min=5, max=9), i32(3, min=6, max=20))
+def where_it_is_among_larger_ones(x, t, edges):
+    return x[2 + jnp.searchsorted(edges, t)]  #: safe unsafe

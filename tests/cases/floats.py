@@ -94,3 +94,45 @@ def a_product_of_a_product(x, key):
 @case(f32(20), u32(4))
 def a_draw_times_more_than_the_size(x, bits):
     return x[(unit(bits) * 21).astype(np.int32)]  #: unsafe
+
+
+# What is left above a whole number; a little below one it is rounded to 1.
+
+
+@case(f32(10), f32(4, min=-1e4, max=1e4), f32(4, min=0.0, max=1e4))
+def what_is_left(x, t, positive):
+    left = (positive - jnp.floor(positive)) * 10
+    return x[((t - jnp.floor(t)) * 9).astype(np.int32)] + x[left.astype(np.int32)]  #: safe
+
+
+@case(f32(10), f32(4, min=-1e4, max=1e4))
+def what_is_left_of_any_sign(x, t):
+    return x[((t - jnp.floor(t)) * 10).astype(np.int32)]  #: unknown
+
+
+# A comparison that fails: the other way round, or NaN, which is 0 as an index.
+
+
+@case(f32(10), f32(4))
+def clipped_by_hand(x, t):
+    return x[jnp.where(t < 0, 0.0, jnp.where(t > 9, 9.0, t)).astype(np.int32)]  #: safe
+
+
+@case(f32(10), f32(4))
+def thrown_away_outside(x, t):
+    return x[jnp.where((t < 0) | (t > 9), 0.0, t).astype(np.int32)]  #: safe
+
+
+@case(f32(10), f32(4))
+def clipped_by_hand_one_too_far(x, t):
+    return x[jnp.where(t < 0, 0.0, jnp.where(t > 10, 10.0, t)).astype(np.int32)]  #: unsafe
+
+
+@case(f32(10), f32(min=0.0, max=1e6))
+def in_a_branch(x, t):
+    return lax.cond(t > 9, lambda: 0.0, lambda: x[t.astype(np.int32)])  #: safe
+
+
+@case(f32(10), f32(min=0.0, max=1e6))
+def in_the_other_branch(x, t):
+    return lax.cond(t > 9, lambda: x[t.astype(np.int32)], lambda: 0.0)  #: unsafe

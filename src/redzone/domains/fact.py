@@ -292,7 +292,7 @@ def meet(a: Fact, b: Fact) -> Fact | None:
             # An element that can't exist: keep it as the tighter operand says, the others narrowed.
             empty = lo > hi
             if empty.all():
-                return None
+                return a if a.nan and b.nan else None
             lo, hi = np.where(empty, a.lo, lo), np.where(empty, a.hi, hi)
         return apart(lo, hi, a.nan and b.nan)
     nan = a.nan and b.nan
@@ -300,7 +300,8 @@ def meet(a: Fact, b: Fact) -> Fact | None:
         lo = a.lo if a.lo >= b.lo else b.lo
         hi = a.hi if a.hi <= b.hi else b.hi
         if lo > hi:
-            return None
+            # No number is left, but what is none may be.
+            return a if nan else None
     except Exception as error:
         if not is_inconclusive(error):
             raise

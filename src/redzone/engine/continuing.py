@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class Condition:
     """The condition of one while, in one run of the program around it."""
 
-    __slots__ = ("asked", "batched", "context", "env", "facts", "looked", "runner", "said", "step", "test")
+    __slots__ = ("asked", "batched", "context", "env", "facts", "looked", "runner", "said", "step", "test", "toward")
 
     def __init__(self, runner: Runner, step: Step, asked: list[Fact], context: Context | None) -> None:
         self.runner = runner
@@ -33,6 +33,8 @@ class Condition:
         """The carries among its inputs: the place of each, and which it is."""
         self.batched = bool(self.test.jaxpr.outvars[0].aval.shape)
         """Whether there is one for each lane: the loop goes on while any holds."""
+        self.toward: dict[int, Fact] = {}
+        """By carry: what else holds of it while the loop goes on."""
         self.facts: list[Fact] | None = None
         """What was asked last."""
         self.env: list[Any] = []
@@ -68,6 +70,10 @@ class Condition:
         refiner = Refiner(self.test, env)
         try:
             refiner.assume(self.test.outs[0], truth, ALL)
+            if truth:
+                for place, carry in self.looked:
+                    if carry in self.toward:
+                        refiner.narrow(self.test.inputs[place][1], self.toward[carry], ALL)
             return {carry: refiner.current(self.test.inputs[place][1], ALL) for place, carry in self.looked}
         except Infeasible:
             return None

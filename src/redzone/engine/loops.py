@@ -18,7 +18,7 @@ from redzone.engine.continuing import Condition
 from redzone.engine.lanes import stay_apart
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import COND, SIMPLE, LoopShape, Program, Step
-from redzone.engine.search import stays_below
+from redzone.engine.search import Placed, ends_of, stays_below
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
@@ -35,7 +35,7 @@ NARROWING = 3
 #: A loop of at most so many iterations is gone through one by one where widening lost its carries.
 STEPWISE = 16
 
-_ADD, _SUB, _SELECT = (primitives()[n] for n in ("add_p", "sub_p", "select_n_p"))
+_ADD, _SUB, _SELECT, _NE = (primitives()[n] for n in ("add_p", "sub_p", "select_n_p", "ne_p"))
 _CONVERT = primitives()["convert_element_type_p"]
 
 
@@ -292,11 +292,16 @@ def _scan(
             env[out] = last if type(length) is int else join(last, env[shape.inits[shape.carries.index(i)]])
         else:
             env[out] = _stacked(inner[body.outs[i]])
-    share = shape.search
-    if share is not None and step.outs[1] >= 0 and len(inits) == 2:
+    search = shape.search
+    if search is not None and step.outs[1] >= 0 and len(inits) == 2:
         low, high = inits
-        if stays_below(share, env[share.last], env[share.share], low, high, length):
-            env[step.outs[1]] = _within(env[step.outs[1]], Fact(0, share.size - 1))
+        ends: Fact | None = None
+        if type(search) is Placed:
+            ends = ends_of(search, env[search.array], env[search.query], low, high, length)
+        elif stays_below(search, env[search.last], env[search.share], low, high, length):
+            ends = Fact(0, search.size - 1)
+        if ends is not None:
+            env[step.outs[1]] = _within(env[step.outs[1]], ends)
 
 
 def _count(carries: _Carries, trips: int | None) -> dict[int, Fact]:
@@ -432,19 +437,37 @@ def _is_lost(carries: _Carries, i: int) -> bool:
 
 
 def _stepwise(carries: _Carries, moving: list[int], run: Any, trips: int) -> Any:
-    """The carries of a short loop, iteration by iteration from the first: what they can be in any is the join.
-
-    Each state holds what an iteration can start with, since the one before made it from the state before.
-    """
+    """The carries of a short loop are what they can be in any of its iterations."""
     rest = {i: carries.now[i] for i in moving}
-    now = every = {i: carries.first[i] for i in moving}
-    for _ in range(trips - 1):
-        carries.now.update(now)
-        env = run()
-        now = {i: carries.out(env, i) for i in moving}
-        every = {i: join(every[i], now[i]) for i in moving}
+    every = _joined(_states(carries, moving, run, trips - 1))
     carries.now.update({i: _within(rest[i], every[i]) for i in moving})
     return run()
+
+
+def _states(
+    carries: _Carries, moving: list[int], run: Any, trips: int, goes_on: Any = None
+) -> list[dict[int, Fact]]:
+    """The carries before and after each of so many iterations.
+
+    Each state holds what an iteration can start with, since the one before made it from the state before. Where a loop
+    cannot go on from one there is no next.
+    """
+    found = [{i: carries.first[i] for i in moving}]
+    for _ in range(trips):
+        carries.now.update(found[-1])
+        if goes_on is not None and not goes_on():
+            break
+        env = run()
+        found.append({i: carries.out(env, i) for i in moving})
+    return found
+
+
+def _joined(states: list[dict[int, Fact]]) -> dict[int, Fact]:
+    """What the carries can be in any of some states."""
+    every = states[0]
+    for state in states[1:]:
+        every = {i: join(every[i], fact) for i, fact in state.items()}
+    return every
 
 
 def _within(old: Fact, new: Fact) -> Fact:
@@ -529,6 +552,7 @@ def _while(
     if known is None:
         carries = _Carries(body, shape, inits, [v.aval for v in step.eqn.outvars])
         inside: dict[int, Fact] = {}
+        condition.toward = _toward(carries, condition)
         enters = when(carries.now, 1) is not None
         if enters:
             lane = batched and stay_apart(step)
@@ -553,8 +577,15 @@ def _while(
                 inside = _grown(carries, carries.moving, last, max(trips, 1))
                 if _bounded_growth(carries, carries.moving, last, trips + 1):
                     run()
-        known = body.memo[key] = (carries.now, enters, inside)
-    now, enters, inside = known
+                if 0 < trips <= STEPWISE and any(_is_lost(carries, i) for i in carries.moving):
+                    rest = {i: carries.now[i] for i in carries.moving}
+                    goes_on = lambda: when(carries.now, 1, lane) is not None  # noqa: E731
+                    states = _states(carries, carries.moving, run, trips, goes_on)
+                    carries.now.update({i: _within(rest[i], fact) for i, fact in _joined(states).items()})
+                    started = _joined(states[:trips])
+                    inside = {i: _within(inside[i], fact) if i in inside else fact for i, fact in started.items()}
+        known = body.memo[key] = (carries.now, enters, inside, condition.toward)
+    now, enters, inside, condition.toward = known
     checked = condition.tested(now, context is not None)
     if enters and context is not None:
         held = when(now, 1)
@@ -568,6 +599,34 @@ def _while(
     for i, out in enumerate(step.outs):
         if out >= 0:
             env[out] = left[i]
+
+
+def _toward(carries: _Carries, condition: Condition) -> dict[int, Fact]:
+    """Counters that go one by one toward a number that stays, from before it, as long as they are not there: `c != n`.
+
+    They never get past it, so while the loop goes on they are on this side.
+    """
+    test, looked = condition.test, dict(condition.looked)
+    made = test.defs.get(test.outs[0])
+    if condition.batched or made is None or made.kind != SIMPLE or made.eqn.primitive is not _NE:
+        return {}
+    places = {slot: place for place, (_, slot) in enumerate(test.inputs)}
+    for mine, other in ((0, 1), (1, 0)):
+        carry, end = looked.get(places.get(made.ins[mine], -1), -1), places.get(made.ins[other], -1)
+        by = carries.counter(carry) if carry in carries.moving else None
+        if by not in (1, -1) or looked.get(end, -1) in carries.moving:
+            continue
+        fact = condition.asked[end] if end >= 0 else test.template[made.ins[other]]
+        if fact is None:
+            continue
+        goal, first = summarised(fact), summarised(carries.first[carry])
+        if any(type(bound) is not int for bound in (goal.lo, goal.hi, first.lo, first.hi)):
+            continue
+        if by == 1 and first.hi <= goal.lo and first.lo < goal.hi:
+            return {carry: Fact(first.lo, goal.hi - 1)}
+        if by == -1 and goal.hi <= first.lo and goal.lo < first.hi:
+            return {carry: Fact(goal.lo + 1, first.hi)}
+    return {}
 
 
 def _trips(carries: _Carries, held: dict[int, Fact] | None) -> int | None:

@@ -285,19 +285,24 @@ class Refiner:
                 a, b = summarised(a), summarised(b)
             self.narrow_operand(step, mine, _satisfying(asked, a, b), level)
 
-    def compare_floats(self, step: Step, relation: str, level: Any) -> None:
-        """A float comparison that holds excludes NaN, unless it is the negation of one that fails."""
+    def compare_floats(self, step: Step, relation: str, level: Any, or_nan: bool = False) -> None:
+        """A float comparison that holds excludes NaN.
+
+        The negation of one that fails holds too, unless one of the numbers is NaN: of the other nothing is known then.
+        """
         if relation not in ("lt", "le", "gt", "ge", "eq"):
             return
         a, b = summarised(self.operand(step, 0, level)), summarised(self.operand(step, 1, level))
-        for position, _x, y, r in ((0, a, b, relation), (1, b, a, _FLIPPED[relation])):
+        for position, y, r in ((0, b, relation), (1, a, _FLIPPED[relation])):
+            if or_nan and y.nan:
+                continue
             lo = y.lo if r in ("gt", "ge", "eq") else -math.inf
             hi = y.hi if r in ("lt", "le", "eq") else math.inf
             if r == "lt" and math.isfinite(hi):
                 hi = math.nextafter(hi, -math.inf)
             if r == "gt" and math.isfinite(lo):
                 lo = math.nextafter(lo, math.inf)
-            self.narrow_operand(step, position, Fact(lo, hi), level)
+            self.narrow_operand(step, position, Fact(lo, hi, 1, or_nan), level)
 
     def narrow_operand(self, step: Step, position: int, fact: Fact | None, level: Any) -> None:
         inner = ALL if level is ALL else self.level_of(step, position, level)
@@ -346,6 +351,7 @@ class Refiner:
         if kind in _FLIPPED:
             if fact.step == 0:
                 if dtype_info(step.eqn.invars[0].aval.dtype).kind == "f" and not fact.lo:
+                    self.compare_floats(step, _NEGATED[kind], level, True)
                     return
                 relation = kind if fact.lo else _NEGATED[kind]
                 self.compare(step, relation, level)

@@ -1,4 +1,4 @@
-"""Products and sums of floats that are rounded once: `(uniform * n)` stays below n, and the last digit decides it.
+"""Floats of which the last digit decides: `(uniform * n)` stays below n, and `x - floor(x)` below 1 or at it.
 
 XLA may fuse a product with the sum it goes into, which leaves it unrounded, or compute in a wider type; either way the
 result lies between the exact one and the nearest float. But it also makes `(x * 3) * 5` a product with 15, and a sum
@@ -8,9 +8,10 @@ operands.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
-from redzone.domains import Fact, dtype_info
+from redzone.domains import Fact, dtype_info, summarised
 from redzone.engine.inventory import CALLS, SHARD_MAP_P
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
 from redzone.rules import Rule, floats
@@ -25,11 +26,14 @@ def _named(*names: str) -> frozenset[Any]:
     return frozenset(_P[n + "_p"] for n in names if n + "_p" in _P)
 
 
-#: What gives a number another place and nothing else.
-_MOVES = _named("broadcast_in_dim", "reshape", "squeeze", "copy", "stop_gradient")
+#: What makes constants, in place of a primitive, and what makes inputs.
+_CONSTANT, _GIVEN = "constant", "given"
+#: What gives a number another place, or another sign, and nothing else.
+_MOVES = _named("broadcast_in_dim", "reshape", "squeeze", "copy", "stop_gradient", "neg")
 #: What no compiler takes apart to put a product or sum of its own together.
 _APART = _named("max", "min", "clamp", "floor", "ceil", "round", "bitcast_convert_type", "dynamic_slice", "gather")
-_CONVERT, _ADD, _SUB, _MUL = (_P[n] for n in ("convert_element_type_p", "add_p", "sub_p", "mul_p"))
+_APART |= {_CONSTANT, _P["convert_element_type_p"]}
+_CONVERT, _ADD, _SUB, _MUL, _FLOOR = (_P[n + "_p"] for n in ("convert_element_type", "add", "sub", "mul", "floor"))
 #: By primitive: what may make its operands for it to be rounded once.
 _BEFORE = {_MUL: _APART | {_ADD, _SUB}, _ADD: _APART | {_MUL}, _SUB: _APART | {_MUL}}
 
@@ -42,21 +46,40 @@ def _once(function: Any) -> Rule:
     return Rule(apply, pointwise=True)
 
 
+def _fraction(eqn: Any, a: Fact, b: Fact) -> Fact:
+    """What is left of a number above a whole one is exact where it is not negative; a little below zero it is 1."""
+    a = summarised(a)
+    if not (math.isfinite(a.lo) and math.isfinite(a.hi)):
+        return Fact(0.0, 1.0, 1, True)
+    return Fact(0.0, 1.0 - 2.0**-24 if a.lo >= 0 else 1.0, 1, a.nan)
+
+
+_FRACTION = Rule(_fraction, pointwise=True)
 _ONCE = {_MUL: _once(floats.mul), _ADD: _once(floats.add), _SUB: _once(floats.sub)}
 ROUNDS = frozenset(_ONCE)
 
 
 def rounded_once(frame: Frame, eqn: Any) -> Rule | None:
-    """The rule of a product, sum or difference of float32 that is rounded once; None where it may not be."""
+    """The rule of a product, sum or difference of float32 that is rounded once; None where that is not known."""
     info = dtype_info(eqn.outvars[0].aval.dtype)
     if info.kind != "f" or info.bits != 32:
         return None
+    if eqn.primitive is _SUB and _is_fraction(frame, *eqn.invars):
+        return _FRACTION
     before = _BEFORE[eqn.primitive]
-    return _ONCE[eqn.primitive] if all(_is_apart(frame, atom, before) for atom in eqn.invars) else None
+    return _ONCE[eqn.primitive] if all(_made_by(frame, atom) in before for atom in eqn.invars) else None
 
 
-def _is_apart(frame: Frame, atom: Any, before: frozenset[Any]) -> bool:
-    """Whether a number is a constant, or made by one of these."""
+def _is_fraction(frame: Frame, number: Any, whole: Any) -> bool:
+    """Whether one is the other rounded down, and that very number: a product not yet rounded may be below itself."""
+    made = None if type(whole) is Literal else frame.maker(whole)
+    if made is None or made.primitive is not _FLOOR or made.invars[0] is not number:
+        return False
+    return _made_by(frame, number) is not _MUL
+
+
+def _made_by(frame: Frame, atom: Any) -> Any:
+    """The primitive that makes a number, wherever it is moved and through whichever calls."""
     while type(atom) is not Literal and atom not in frame.consts:
         outer = frame.bindings.get(atom)
         if outer is not None and frame.parent is not None:
@@ -64,21 +87,19 @@ def _is_apart(frame: Frame, atom: Any, before: frozenset[Any]) -> bool:
             continue
         made = frame.maker(atom)
         if made is None:
-            return False
+            return _GIVEN
         if made.primitive in CALLS and made.primitive is not SHARD_MAP_P:
             inner, consts = open_jaxpr(made.params[CALLS[made.primitive]])
             if len(inner.invars) != len(made.invars) or len(inner.outvars) != len(made.outvars):
-                return False
+                return made.primitive
             result = inner.outvars[made.outvars.index(atom)]
             frame, atom = frame.inside(inner, dict(zip(inner.invars, made.invars, strict=True)), consts), result
-        elif made.primitive is _CONVERT:
-            if dtype_info(made.invars[0].aval.dtype).integral:
-                return True
-            if made.invars[0].aval.dtype != made.outvars[0].aval.dtype:
-                return False
+        elif made.primitive in _MOVES or (
+            made.primitive is _CONVERT and made.invars[0].aval.dtype == made.outvars[0].aval.dtype
+        ):
             atom = made.invars[0]
-        elif made.primitive in _MOVES:
-            atom = made.invars[0]
+        elif made.primitive is _CONVERT and not dtype_info(made.invars[0].aval.dtype).integral:
+            return _MUL  # Nobody knows what becomes of a number that is made in another type.
         else:
-            return made.primitive in before
-    return True
+            return made.primitive
+    return _CONSTANT

@@ -1,4 +1,7 @@
-"""Binary search for a share of the last element: it never runs past the end.
+"""Binary search: where in an array it can end.
+
+Bounds of the elements and of the query say how comparisons come out, and that says where it ends, be the array sorted
+or not: never behind an element at which, and at all after which, it would turn back.
 
 `jax.random.choice(p=…)` searches cumsum(p) for cumsum(p)[-1] · (1 - u). A search among n elements ends at n
 only if its last comparison, with element n - 1, found the query greater. A share of at most 1 of a last
@@ -11,6 +14,8 @@ import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from redzone.domains import Fact, summarised
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
 
@@ -22,7 +27,7 @@ _SELECT, _GATHER, _DYNAMIC_SLICE, _SLICE = (
     _P["dynamic_slice_p"],
     _P["slice_p"],
 )
-_LE_TO = _P.get("le_to_p")
+_LE_TO, _LT_TO = _P.get("le_to_p"), _P.get("lt_to_p")
 _CONVERT, _BROADCAST = _P["convert_element_type_p"], _P["broadcast_in_dim_p"]
 _MOVES = (_P["squeeze_p"], _P["reshape_p"], _BROADCAST)
 _JIT = _P.get("jit_p", _P.get("pjit_p"))
@@ -34,6 +39,8 @@ class Search(NamedTuple):
     array: int
     query: int
     size: int
+    right: bool
+    """Whether it goes on behind elements that are equal to the query."""
 
 
 class Share(NamedTuple):
@@ -43,6 +50,24 @@ class Share(NamedTuple):
     last: int
     """The slot of the last element."""
     share: int
+
+    def moved(self, slots: tuple[int, ...]) -> Share:
+        """The same over other slots."""
+        return Share(self.size, slots[0], slots[1])
+
+
+class Placed(NamedTuple):
+    """A search of which bounds of the elements and of the query are known."""
+
+    size: int
+    array: int
+    """The slot of the array."""
+    query: int
+    right: bool
+
+    def moved(self, slots: tuple[int, ...]) -> Placed:
+        """The same over other slots."""
+        return Placed(self.size, slots[0], slots[1], self.right)
 
 
 def search_of(jaxpr: Any, consts: int) -> Search | None:
@@ -59,14 +84,15 @@ def search_of(jaxpr: Any, consts: int) -> Search | None:
     if test is not test_ or middle is not middle_ or kept_low is not low or kept_high is not high:
         return None
     compared = made.get(test)
-    if compared is None or compared.primitive is not _LE_TO or not _is_middle(made, middle, low, high):
+    if compared is None or compared.primitive not in (_LE_TO, _LT_TO) or not _is_middle(made, middle, low, high):
         return None
     query, element = (_without_zeros_and_nans(made, a) for a in compared.invars)
     array = _element_at(made, element, middle)
     inputs = list(jaxpr.invars[:consts])
     if query not in inputs or array not in inputs:
         return None
-    return Search(inputs.index(array), inputs.index(query), array.aval.shape[0])
+    right = compared.primitive is _LT_TO
+    return Search(inputs.index(array), inputs.index(query), int(array.aval.shape[0]), right)
 
 
 def _is(value: Any, number: float) -> bool:
@@ -187,9 +213,41 @@ def stays_below(share: Share, last: Fact, part: Fact, low: Fact, high: Fact, rou
     if last.hi == math.inf and not part.lo > 0:
         # None of infinitely much would be NaN, which is found nowhere.
         return False
-    if not (low.step == 0 and low.lo == 0 and high.step == 0 and high.lo == share.size and type(rounds) is int):
+    return _closes(share.size, low, high, rounds)
+
+
+def _closes(size: int, low: Fact, high: Fact, rounds: Any) -> bool:
+    """Whether a search of the whole array has at most one element left in the end, however its comparisons come out."""
+    if not (low.step == 0 and low.lo == 0 and high.step == 0 and high.lo == size and type(rounds) is int):
         return False
-    at = 0
-    for _ in range(rounds):
-        at += (share.size - at) // 2
-    return at == share.size - 1
+    left = size
+    for _ in range(min(rounds, size)):
+        left -= left // 2
+    return left == 1
+
+
+def ends_of(placed: Placed, array: Fact, query: Fact, low: Fact, high: Fact, rounds: Any) -> Fact | None:
+    """Where the search can end; None where nothing is said.
+
+    It ends at the array's end or at an element that the query was not behind, and right after the first element or one
+    that the query was behind. NaN is behind every number.
+    """
+    if not _closes(placed.size, low, high, rounds):
+        return None
+    query, first, last = summarised(query), 0, placed.size
+    if not all(map(_is_number, (query.lo, query.hi, array.lo, array.hi))):
+        return None
+    # One element that stands for all, or each by itself.
+    lows, highs = np.atleast_1d(array.lo), np.atleast_1d(array.hi)
+    if not array.nan:
+        behind = query.lo >= highs if placed.right else query.lo > highs
+        first = placed.size if behind.all() else int(np.argmin(behind))
+    if not query.nan:
+        before = query.hi < lows if placed.right else query.hi <= lows
+        last = 1 if before.all() else placed.size - int(np.argmin(before[::-1]))
+    return Fact(first, last, 0 if first == last else 1) if first <= last else None
+
+
+def _is_number(bound: Any) -> bool:
+    """Whether a bound is known, for all elements or each of them: no size without a number."""
+    return type(bound) in (int, float, np.ndarray)

@@ -10,7 +10,6 @@ from typing import Any
 
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.program import OBSERVE, SCAN, WHILE, Program, Step
-from redzone.engine.search import Share
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES, Rule
 from redzone.rules.table import SAME
@@ -104,4 +103,4 @@ def _rename_extra(step: Step, renamed: dict[int, int]) -> None:
         shape.inits = tuple([renamed.get(slot, slot) for slot in shape.inits])
         shape.also = tuple([renamed.get(slot, slot) for slot in shape.also])
         if shape.search is not None:
-            shape.search = Share(shape.search.size, *shape.also)
+            shape.search = shape.search.moved(shape.also)

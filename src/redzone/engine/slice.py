@@ -32,7 +32,7 @@ from redzone.engine.inventory import (
 )
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Assumption, LoopShape, Program, Step
 from redzone.engine.rounding import ROUNDS, rounded_once
-from redzone.engine.search import Share, factors, search_of
+from redzone.engine.search import Placed, Share, factors, search_of
 from redzone.engine.sharing import share
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
@@ -746,15 +746,26 @@ class _Build:
             self.search(eqn, frame, inner, first, step.extra)
 
     def search(self, eqn: Any, frame: Frame, inner: Any, consts: int, shape: LoopShape) -> None:
-        """Note what a binary search looks for if it is a share of the last element."""
+        """Note what a binary search looks for if it is a share of the last element, or known in numbers."""
         found = search_of(inner, consts)
         if found is None:
             return
-        parts = factors(self.resolve, frame, eqn.invars[found.query], eqn.invars[found.array], found.size)
+        query, array = eqn.invars[found.query], eqn.invars[found.array]
+        parts = factors(self.resolve, frame, query, array, found.size) if not found.right else None
         if parts is not None:
             at, last, part = parts
             shape.also = (self.slot(at, last), self.slot(at, part))
             shape.search = Share(found.size, *shape.also)
+        elif self.is_at_hand(frame, query) and self.is_at_hand(frame, array):
+            shape.also = (self.slot(frame, array), self.slot(frame, query))
+            shape.search = Placed(found.size, shape.also[0], shape.also[1], found.right)
+
+    def is_at_hand(self, frame: Frame, atom: Any) -> bool:
+        """Whether an atom is a constant, an integer or an input: not a float for which much may have to be known."""
+        frame, atom = self.resolve(frame, atom)
+        if type(atom) is Literal or atom in frame.consts or dtype_info(atom.aval.dtype).integral:
+            return True
+        return frame.maker(atom) is None
 
     def resolve(self, frame: Frame, atom: Any) -> tuple[Frame, Any]:
         """The atom that an atom is another name of, and where."""

@@ -348,6 +348,11 @@ def _shown(source: Input, leaf: int, where: str, lo: Any, hi: Any) -> Condition 
     info = dtype_info(source.aval.dtype)
     low = None if at_most(lo, -FAR) or (info.integral and at_most(lo, info.min)) else lo
     high = None if at_most(FAR, hi) or (info.integral and at_most(info.max, hi)) else hi
+    # What is promised already need not be asked for.
+    if source.min is not None and np.ndim(source.min) == 0 and low is not None and at_most(low, source.min):
+        low = None
+    if source.max is not None and np.ndim(source.max) == 0 and high is not None and at_most(source.max, high):
+        high = None
     if low is None and high is None:
         return None
     return Condition(source.name, leaf, low, high, where)

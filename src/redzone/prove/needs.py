@@ -21,6 +21,7 @@ from redzone.engine.loops import counted_by
 from redzone.engine.mass import others, running_sum
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
+from redzone.engine.search import Share
 from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives
 from redzone.prove.need import FAR, Lost, Need, hashable, is_apart, is_far
@@ -299,7 +300,7 @@ class Walk:
         if step.kind in (COND, CALL):
             self.into(context, step, slot, need)
             return
-        if step.kind == SCAN and step.extra.search is not None and slot == step.outs[1]:
+        if step.kind == SCAN and type(step.extra.search) is Share and slot == step.outs[1]:
             self.searched(context, step, need, stop, at)
             return
         if step.kind in (SCAN, WHILE):
