@@ -102,7 +102,7 @@ def samples_of_what_is_there(buffer, added, key):
 @case(f32(32), i32(min=0, max=32), u32(2))
 def sequences_of_what_is_there(buffer, size, key):
     at = jax.random.randint(jax.random.wrap_key_data(key), (8,), 0, jnp.maximum(size, 1))
-    return buffer[at[:, None] + jnp.arange(4)]  #: requires
+    return buffer[at[:, None] + jnp.arange(4)]  #: unsafe
 
 
 @case(f32(32), u32(2))

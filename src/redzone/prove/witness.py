@@ -71,6 +71,8 @@ def find_witness(
     With `search`, values just outside the proposed conditions and the ends of the contract are tried.
     """
     candidates = itertools.chain(points, _candidates(inputs, facts, needs, search, site))
+    if tries is not None:
+        candidates = itertools.chain(itertools.islice(candidates, tries), _extreme(inputs, facts, needs))
     found = witnesses(closed, [site], inputs, facts, candidates, purse, tried)
     return found.get(id(site.eqn))
 
@@ -295,6 +297,14 @@ def _candidates(
             yield {**others, leaf: _element(inputs[leaf], facts[leaf], need, number)}
     yield from corners(inputs, facts)
     yield from far_away(inputs, facts, site)
+
+
+def _extreme(inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need]) -> Iterator[dict[int, Any]]:
+    """Inputs of which something is asked, one by one, far above the others and far below."""
+    for leaf in list(needs)[:ALONE]:
+        unsigned = dtype_info(inputs[leaf].aval.dtype).kind == "u"
+        for number in (summarised(facts[leaf]).hi,) if unsigned else (HUGE, -HUGE):
+            yield {leaf: plain_value(inputs[leaf], facts[leaf], number)}
 
 
 def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
