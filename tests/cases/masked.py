@@ -26,7 +26,7 @@ def times_a_condition_and_summed(x, i):
 
 @case(f32(10), i32(6))
 def times_a_condition_that_lets_one_through(x, i):
-    return _inside(i, 11).astype(np.float32) * x.at[i].get(mode="promise_in_bounds")  #: requires
+    return _inside(i, 11).astype(np.float32) * x.at[i].get(mode="promise_in_bounds")  #: unsafe
 
 
 @case(f32(10), i32(6), f32(6))
@@ -160,7 +160,7 @@ def both_coordinates_inside(image, at):
 @case(f32(8, 9), i32(5, 2))
 def both_coordinates_inside_the_other_way(image, at):
     ok = ((at >= 0) & (at < jnp.array([9, 8]))).all(-1)
-    return jnp.where(ok, image.at[at[:, 0], at[:, 1]].get(mode="promise_in_bounds"), 0.0)  #: requires
+    return jnp.where(ok, image.at[at[:, 0], at[:, 1]].get(mode="promise_in_bounds"), 0.0)  #: unsafe
 
 
 @case(f32(8, 8), i32(5), i32(5))
@@ -199,3 +199,51 @@ def a_condition_on_what_was_read(x, i):
     # Outside it may be anything, and then both hold.
     read = x.at[i].get(mode="promise_in_bounds")  #: unsafe
     return (read > 8) & (read >= 7)
+
+
+# A factor of zero hides a finite number: not what a function may have made of one.
+
+
+@case(f32(10), i32(6))
+def squashed_and_times_a_condition(x, i):
+    return jnp.tanh(-x.at[i].get(mode="promise_in_bounds")) * _inside(i, 10)  #: masked
+
+
+@case(f32(10), i32(6), f32(6))
+def weighted_and_times_a_condition(x, i, weight):
+    # Two large numbers have no finite product.
+    return x.at[i].get(mode="promise_in_bounds") * weight * _inside(i, 10)  #: requires
+
+
+@case(f32(10), i32(6))
+def a_logarithm_times_a_condition(x, i):
+    return jnp.log(x.at[i].get(mode="promise_in_bounds")) * _inside(i, 10)  #: requires
+
+
+@case(f32(10), i32(6))
+def an_inverse_times_a_condition(x, i):
+    return (1 / x.at[i].get(mode="promise_in_bounds")) * _inside(i, 10)  #: requires
+
+
+# Seen only where the condition holds: outside it does not, though no bounds say so.
+
+
+@case(f32(32), i32(5, min=0, max=32))
+def only_odd_ones_are_seen(x, i):
+    return jnp.where(i % 2 == 1, x.at[i].get(mode="promise_in_bounds"), 0.0)  #: requires
+
+
+@case(f32(32), i32(5, min=0, max=32))
+def only_even_ones_are_seen(x, i):
+    return jnp.where(i % 2 == 0, x.at[i].get(mode="promise_in_bounds"), 0.0)  #: unsafe
+
+
+# The derivative of a scatter looks up who wrote last: where nobody did, that is dropped again.
+
+
+@case(f32(6), i32(6, min=0))
+def the_derivative_of_what_is_dropped(v, i):
+    def loss(v):
+        return (jnp.zeros(10).at[jnp.where(i < 10, i, 10)].set(v, mode="drop") ** 2).sum()  #: declared
+
+    return jax.grad(loss)(v)

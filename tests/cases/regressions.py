@@ -250,7 +250,7 @@ def lanes_that_are_done_seen_by_others(x, starts):
 
         return lax.while_loop(lambda c: c[0] < 4, body, (start, jnp.zeros(3, jnp.int32)))[1]
 
-    return x[jax.vmap(lane, axis_name="lanes")(starts)]  #: unknown
+    return x[jax.vmap(lane, axis_name="lanes")(starts)]  #: unsafe
 
 
 @case(f32(5), i32(3, min=0, max=9))
@@ -258,7 +258,7 @@ def read_by_a_lane_that_is_done_for_another(x, starts):
     def lane(start):
         def body(carry):
             at, best = carry
-            value = x[at]  #: unknown
+            value = x[at]  #: unsafe
             return at + 1, jnp.maximum(best, lax.pmax(value, "lanes"))
 
         return lax.while_loop(lambda c: c[0] < 4, body, (start, 0.0))[1]
@@ -274,7 +274,7 @@ def a_condition_that_looks_at_the_next_lane(x, starts):
 
         def body(carry):
             at, total = carry
-            return at + 1, total + x[at]  #: unknown
+            return at + 1, total + x[at]  #: unsafe
 
         return lax.while_loop(goes_on, body, (start, 0.0))[1]
 
@@ -283,7 +283,7 @@ def a_condition_that_looks_at_the_next_lane(x, starts):
 
 @case(f32(5), i32(3, min=0, max=9))
 def one_access_in_loops_with_lanes_apart_and_not(x, starts):
-    look = jax.jit(lambda x, at: x[at])  #: unknown
+    look = jax.jit(lambda x, at: x[at])  #: unsafe
 
     def lane(start):
         def apart(carry):

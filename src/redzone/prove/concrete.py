@@ -39,11 +39,19 @@ def is_exact_here(eqn: Any) -> bool:
         return False
     for v in (*eqn.invars, *eqn.outvars):
         info = dtype_info(getattr(v.aval, "dtype", None))
-        if info.kind == "x" or (info.kind == "f" and name not in _MOVING and (name not in _IEEE or info.bits < 32)):
+        # A float of 16 bits is exact in 32, and as an integer.
+        widened = name == "convert_element_type" and info.bits == 16 and _is_wide(eqn.outvars[0])
+        narrow = info.bits < 32 and not widened
+        if info.kind == "x" or (info.kind == "f" and name not in _MOVING and (name not in _IEEE or narrow)):
             return False
         if info.kind == "f" and info.bits < 32 and name in ORDERING:
             return False
     return True
+
+
+def _is_wide(var: Any) -> bool:
+    info = dtype_info(var.aval.dtype)
+    return info.kind != "f" or info.bits >= 32
 
 
 _MOVING = frozenset(

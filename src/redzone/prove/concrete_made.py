@@ -81,15 +81,16 @@ def _convert(eqn: Any) -> Function | None:
     if target == np.bool_:
         return lambda x: x != 0
     info = dtype_info(target)
-    if source.kind != "f" or info.kind not in "iu":
+    if dtype_info(source).kind != "f" or info.kind not in "iu":
         return lambda x: x.astype(target)
     if info.bits > 32:
         return None
+    wide = np.dtype(np.float32 if source.itemsize < 4 else source)
     # XLA saturates and makes NaN zero; a double holds the ends of the narrower integers.
     low, high = float(info.min), float(info.max)
 
     def saturated(x: Any) -> Any:
-        whole = np.trunc(x).astype(np.float64)
+        whole = np.trunc(x.astype(wide)).astype(np.float64)
         return np.clip(np.where(np.isnan(whole), 0.0, whole), low, high).astype(target)
 
     return saturated

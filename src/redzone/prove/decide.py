@@ -39,10 +39,11 @@ from redzone.prove.masks import masked_sites
 from redzone.prove.need import FAR, Need
 from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
-from redzone.prove.seeking import HINTS, LARGE, Seeking, is_integer, is_near, is_outside
+from redzone.prove.replay import Purse
+from redzone.prove.seeking import HINTS, LARGE, SHORT, Seeking, is_integer, is_near, is_outside
 from redzone.prove.states import is_flag
 from redzone.prove.sweep import Sweep, relevant
-from redzone.prove.witness import has_sizes, is_free
+from redzone.prove.witness import DRAWS, at_random, hangs_on, has_sizes, is_free
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
@@ -171,7 +172,8 @@ class Deciding(Seeking):
 
     def masked(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
         """Settle the accesses whose results are thrown away whenever they are outside."""
-        found = masked_sites(self.analysis, self.traced.jaxpr, self.facts, [site for site, _ in open_sites])
+        sites = [site for site, _ in open_sites]
+        found = masked_sites(self.analysis, self.traced.jaxpr, self.facts, sites, self.thrown, self.limited)
         for key, why in found.items():
             access = result[key]
             access.verdict, access.decided_by, access.message = Verdict.MASKED, "select", why
@@ -420,10 +422,17 @@ class Deciding(Seeking):
                 mine = set() if facts is None else self.proves(facts, sites)[0]
                 if mine:
                     weakest = self.weakened(needs, mine)
+                    # A guess that nothing hangs on is no condition.
+                    mine = {key for key in mine if self.hangs_on(key, weakest)}
                     proposals.update({key: Proposal(weakest, False, None) for key in mine})
                     found |= mine
                     break
         return found
+
+    def hangs_on(self, key: int, needs: dict[int, Need]) -> bool:
+        """Whether an access may leave its array when a condition is broken."""
+        site, purse = self.analysis.inventory.sites[key], Purse(4 * CHEAP, compiles=False)
+        return hangs_on(self.traced.jaxpr, site, self.traced.inputs, self.facts, needs, purse)
 
     @recorded("validate")
     def proves(self, facts: Sequence[Fact], sites: Sequence[int]) -> tuple[set[int], dict[int, list[Seen]]]:
@@ -487,6 +496,9 @@ class Deciding(Seeking):
             # Where a condition is proved, what lies just outside it is all that is tried.
             tries = FIRST if limited and proved else None
             witness = self.searched(site, proposal, blamed or not outside, self.guesses if limited else None, tries)
+            if witness is None and blamed and self.analysis.inventory.equations <= SHORT:
+                tried = at_random(self.traced.inputs, self.facts)
+                witness = self.shown([site], tried, self.guesses, tries=DRAWS).get(id(site.eqn))
             if witness is not None:
                 self.unsafe(access, site, witness)
                 return

@@ -65,6 +65,8 @@ ROUTINES = frozenset(
 
 def declared_by(site: Site) -> str:
     """The words that say what happens outside, or an empty string."""
+    if site.effect == "read" and _reads_back(site):
+        return "jax's derivative of a scatter, which looks up who wrote last and drops again what the scatter dropped"
     if site.mode in ("clip", "clamp"):
         # x.at[i].get(mode="clip") with a scalar i becomes a dynamic slice, and vmap makes a dynamic slice
         # a gather in mode clip: only the words count.
@@ -75,6 +77,16 @@ def declared_by(site: Site) -> str:
     if routine:
         return f"jax's {routine}, documented to {site.mode} what lies outside"
     return f"mode='{site.mode}'" if _says(site, _MODE) or _written_in_jax(site, _FILL) else ""
+
+
+def _reads_back(site: Site) -> bool:
+    """Whether a read is one of JAX's own, in the derivative of a scatter: what is written twice goes to the last."""
+    for file, _, function in compat.all_frames(site.eqn.source_info):
+        if not file.startswith(_JAX):
+            return False
+        if function.split(".")[-1] == "_scatter_jvp":
+            return True
+    return False
 
 
 def _routine(site: Site) -> str:

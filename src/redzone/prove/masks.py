@@ -15,7 +15,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 from redzone.access.site import Site, stays_inside
-from redzone.domains import Fact
+from redzone.domains import Fact, dtype_info, summarised
+from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, masked_runs
 from redzone.engine.forward import Context
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, WHILE_P, children
@@ -152,8 +153,13 @@ class _Found(NamedTuple):
     """What else must let the value through on its way here."""
 
 
-def _selects(uses: Uses, jaxpr: Any, var: Any, places: tuple[int, ...], depth: int) -> Iterable[_Found]:
-    """Every select that a value ends in, with the way its elements went."""
+def _selects(
+    uses: Uses, jaxpr: Any, var: Any, places: tuple[int, ...], depth: int, finite: bool = True
+) -> Iterable[_Found]:
+    """Every select that a value ends in, with the way its elements went.
+
+    `finite`: whether it is a finite number where what was read is one.
+    """
     if depth == 0:
         raise NotMasked
     for eqn, position in uses.of(jaxpr, var):
@@ -163,18 +169,19 @@ def _selects(uses: Uses, jaxpr: Any, var: Any, places: tuple[int, ...], depth: i
         if primitive is _SELECT and position >= 1:
             yield _Found(eqn, eqn.invars[0], position - 1, places, _identity(eqn.invars[0]))
         elif primitive in CALLS and CALLS[primitive] in ("jaxpr", "call_jaxpr"):
-            yield from _in_call(uses, eqn, position, places, depth)
+            yield from _in_call(uses, eqn, position, places, depth, finite)
         elif primitive in _DECISIVE and eqn.outvars[0].aval.dtype == bool:
             # ok & read: where ok is false, what was read changes nothing; with or, where it is true.
             other = eqn.invars[1 - position]
             if other.aval.shape not in ((), var.aval.shape):
                 raise NotMasked
             yield from _further(uses, jaxpr, _Found(eqn, other, _DECISIVE[primitive], places, _identity(other)), depth)
-        elif primitive is _MUL and (flag := _flag(uses, jaxpr, eqn.invars[1 - position])) is not None:
+        elif primitive is _MUL and finite and (flag := _flag(uses, jaxpr, eqn.invars[1 - position])) is not None:
             # What is multiplied by a condition that fails is zero.
             yield from _further(uses, jaxpr, _Found(eqn, flag[0], 1, places, flag[1]), depth)
         else:
-            yield from _selects(uses, jaxpr, eqn.outvars[0], moved(eqn, position, places), depth - 1)
+            stays = finite and _stays_finite(eqn)
+            yield from _selects(uses, jaxpr, eqn.outvars[0], moved(eqn, position, places), depth - 1, stays)
 
 
 def _flag(uses: Uses, jaxpr: Any, atom: Any) -> tuple[Any, tuple[int, ...]] | None:
@@ -194,11 +201,35 @@ def _further(uses: Uses, jaxpr: Any, here: _Found, depth: int) -> Iterable[_Foun
         yield one._replace(before=(here, *one.before))
 
 
-def _in_call(uses: Uses, eqn: Any, position: int, places: tuple[int, ...], depth: int) -> Iterable[_Found]:
+#: Functions of finite floats that are finite.
+_FINITE = frozenset(
+    _P[f"{name}_p"]
+    for name in (
+        *("broadcast_in_dim", "squeeze", "reshape", "transpose", "copy", "stop_gradient"),
+        *("neg", "abs", "sign", "floor", "ceil", "round", "reduce_max", "reduce_min"),
+        *("tanh", "logistic", "sin", "cos", "atan", "erf", "erfc"),
+    )
+    if f"{name}_p" in _P
+)
+
+
+def _stays_finite(eqn: Any) -> bool:
+    """Whether an equation makes finite numbers of finite numbers; integers are, but not of all floats."""
+    source, target = (dtype_info(v.aval.dtype) for v in (eqn.invars[0], eqn.outvars[0]))
+    if target.kind != "f":
+        return True
+    if eqn.primitive is _CONVERT:
+        return source.kind != "f" or target.bits >= min(source.bits, 32)
+    return eqn.primitive in _FINITE
+
+
+def _in_call(
+    uses: Uses, eqn: Any, position: int, places: tuple[int, ...], depth: int, finite: bool
+) -> Iterable[_Found]:
     inner, _ = open_jaxpr(eqn.params[CALLS[eqn.primitive]])
     if len(inner.invars) != len(eqn.invars):
         raise NotMasked
-    for found in _selects(uses, inner, inner.invars[position], places, depth - 1):
+    for found in _selects(uses, inner, inner.invars[position], places, depth - 1, finite):
         # Conditions made inside the call are not looked at: those on its operands must do.
         ways = [_unspread(uses, inner, one._replace(before=()), None) for one in (*found.before, found)]
         ways = [w for w in ways if type(w.condition) is not Literal and w.condition in inner.invars]
@@ -243,8 +274,19 @@ DISCARDED = "may leave the array, but then every use of what was {} is a select 
 NOTHING = "may leave the array, but what is added there then is zero"
 
 
-def masked_sites(analysis: Analysis, closed: Any, facts: Sequence[Fact], sites: Sequence[Site]) -> dict[int, str]:
-    """Which of these accesses are masked wherever they leave their array, and how."""
+#: By access whose every use is a select or the like: of each use the conditions, in the access's jaxpr, and the cases
+#: that they all must pick for what was read or written to be seen.
+Thrown = dict[int, list[list[tuple[Any, int]]]]
+
+
+def masked_sites(
+    analysis: Analysis, closed: Any, facts: Sequence[Fact], sites: Sequence[Site], thrown: Thrown, near: set[int]
+) -> dict[int, str]:
+    """Which of these accesses are masked wherever they leave their array, and how.
+
+    Of all whose every use is a select or the like, `thrown` gets when they are seen; and those that selects keep close
+    to their arrays, if not inside, go to `near`.
+    """
     uses, wanted, told = Uses(open_jaxpr(closed)[0]), dict[int, int](), dict[int, str]()
     masks: Masks = {}
     for site in sites:
@@ -259,7 +301,14 @@ def masked_sites(analysis: Analysis, closed: Any, facts: Sequence[Fact], sites: 
             found, how = harmless(uses, site), NOTHING
             shape = tuple(site.eqn.invars[1].aval.shape[:-1]) if found else shape
         uses_of = [[_unspread(uses, site.home, w, shape) for w in (*one.before, one)] for one in found]
-        uses_of = [[w for w in ways if _is_aligned(w, shape) and _is_related(uses, site, w)] for ways in uses_of]
+        uses_of = [[w for w in ways if _is_aligned(w, shape)] for ways in uses_of]
+        if uses_of and all(uses_of):
+            # A condition on what was read says nothing where that is anything.
+            made = site.eqn.outvars[0]
+            seen = [[w for w in ways if not uses.hangs_on(site.home, w.condition, made)] for ways in uses_of]
+            if all(seen):
+                thrown[id(site.eqn)] = [[(w.condition, w.case) for w in ways] for ways in seen]
+        uses_of = [[w for w in ways if _is_related(uses, site, w)] for ways in uses_of]
         if uses_of and all(uses_of):
             told[id(site.eqn)] = how
             wanted[id(site.eqn)] = sum(map(len, uses_of))
@@ -269,11 +318,12 @@ def masked_sites(analysis: Analysis, closed: Any, facts: Sequence[Fact], sites: 
                     masks.setdefault(id(way.eqn), []).append((id(site.eqn), way.condition, (use, way.case, each)))
     if not wanted:
         return {}
-    good: dict[int, bool] = {}
+    good: dict[int, int] = {}
     for context in masked_runs(closed, analysis.inventory, facts, masks):
         for key, holds in _judged(context, wanted):
-            good[key] = good.get(key, True) and holds
-    return {key: told[key] for key, holds in good.items() if holds}
+            good[key] = min(good.get(key, INSIDE), holds)
+    near.update(key for key, holds in good.items() if holds == CLOSE)
+    return {key: told[key] for key, holds in good.items() if holds == INSIDE}
 
 
 def _lanes(site: Site) -> tuple[tuple[Any, ...], tuple[int, ...]] | None:
@@ -385,27 +435,31 @@ def _is_related(uses: Uses, site: Site, found: _Found) -> bool:
     return bool(mine & theirs)
 
 
-def _judged(context: Context, wanted: dict[int, int]) -> Iterable[tuple[int, bool]]:
+#: Where an index is when its results are seen.
+ANYWHERE, CLOSE, INSIDE = 0, 1, 2
+
+
+def _judged(context: Context, wanted: dict[int, int]) -> Iterable[tuple[int, int]]:
     steps = [s for s in context.program.steps if s.kind == OBSERVE]
     for key in {site for site, _, _ in context.program.masks}:
         mine = [s for s in steps if id(s.eqn) == key]
         conditions = [(slot, case) for site, slot, case in context.program.masks if site == key]
         if len(mine) != 1 or len(conditions) != wanted[key]:
             # Inlined more than once: which select belongs to which access is not tracked.
-            yield key, False
+            yield key, ANYWHERE
             continue
         by_use: dict[int, list[tuple[int, int, bool]]] = {}
         for slot, (use, case, each) in conditions:
             by_use.setdefault(use, []).append((slot, case, each))
-        yield key, all(_inside_when(context, mine[0], together) for together in by_use.values())
+        yield key, min(_place_when(context, mine[0], together) for together in by_use.values())
 
 
-def _inside_when(context: Context, step: Step, conditions: Sequence[tuple[int, int, bool]]) -> bool:
-    """Whether the index is inside wherever all of these conditions, one for all or one for each, pick their cases."""
+def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, int, bool]]) -> int:
+    """Where the index is wherever all of these conditions, one for all or one for each, pick their cases."""
     site = step.site
     assert site is not None
     if step.extra is not None:
-        return False
+        return ANYWHERE
     refiner = Refiner(context.program, context.env)
     level: Any = ALL
     try:
@@ -420,10 +474,19 @@ def _inside_when(context: Context, step: Step, conditions: Sequence[tuple[int, i
             for slot, column in zip(step.ins, site.columns, strict=True)
         ]
     except Infeasible:
-        return True
-    if any(fact is None for fact in facts):
-        return False
-    return stays_inside(_scalar_columns(site), [f for f in facts if f is not None])
+        return INSIDE
+    known = [f for f in facts if f is not None]
+    if len(known) < len(facts):
+        return ANYWHERE
+    if stays_inside(_scalar_columns(site), known):
+        return INSIDE
+    sizes = [site.buffer.shape[column.dim] for column in site.columns]
+    close = all(_is_within(summarised(f), 4 * n) for f, n in zip(known, sizes, strict=True))
+    return CLOSE if close else ANYWHERE
+
+
+def _is_within(fact: Fact, far: Any) -> bool:
+    return at_most(-far, fact.lo) is True and at_most(fact.hi, far) is True
 
 
 def _scalar_columns(site: Site) -> Site:

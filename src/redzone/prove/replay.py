@@ -27,6 +27,7 @@ from redzone.frontend.contract import promised
 from redzone.prove.concrete import exact_functions, wrapped
 from redzone.prove.concrete_nan import is_nothing_but_nan, of_nan, passes_nan
 from redzone.prove.concrete_random import is_key, keyed, words
+from redzone.prove.masks import Thrown
 from redzone.prove.replay_plan import Demand, Kept, Plan, Slots
 from redzone.prove.rough import roughly
 from redzone.rules import RULES
@@ -87,9 +88,11 @@ Found = dict[int, tuple[tuple[int, ...], str]]
 class Replay:
     """Runs one program toward some of its access sites."""
 
-    def __init__(self, closed: Any, sites: Sequence[Site], purse: Purse) -> None:
+    def __init__(self, closed: Any, sites: Sequence[Site], purse: Purse, thrown: Thrown | None = None) -> None:
         self.jaxpr, self.consts = open_jaxpr(closed)
         self.targets = {id(site.eqn): site for site in sites}
+        self.thrown = {key: thrown[key] for key in self.targets if key in thrown} if thrown else {}
+        """The accesses that are judged with what decides whether their results are seen, at the end of their jaxpr."""
         self.found: Found = {}
         """By identity of the equation: the first index tuple outside the array and the path to it."""
         self.demands: dict[Any, Demand] = {}
@@ -176,6 +179,9 @@ class Replay:
         found = self.demands.get(key)
         if found is None:
             wanted = {jaxpr.outvars[i] for i in outs if type(jaxpr.outvars[i]) is not Literal}
+            for target, uses in self.thrown.items():
+                if self.targets[target].home is jaxpr:
+                    wanted.update(condition for ways in uses for condition, _ in ways)
             kept: list[Kept] = []
             for eqn in reversed(jaxpr.eqns):
                 outvars = eqn.outvars
@@ -224,11 +230,16 @@ class Replay:
                         scope[eqn.outvars[i]] = slots.of(body.outvars[i], within)
             elif eqn.primitive in _SAME:
                 scope[eqn.outvars[0]] = slots.of(eqn.invars[0], scope)
-            else:
+            elif mine or id(eqn) not in self.thrown:
                 operands = [slots.of(v, scope) for v in eqn.invars]
                 results = [slots.constant(None) for _ in eqn.outvars]
                 scope.update(zip(eqn.outvars, results, strict=True))
                 slots.steps.append((eqn, mine, operands, results, *self.way(eqn)))
+        for key, uses in self.thrown.items():
+            site = self.targets[key]
+            if site.home is jaxpr:
+                looked = [*site.eqn.invars, *(condition for ways in uses for condition, _ in ways)]
+                slots.steps.append((site.eqn, _NONE, [slots.of(v, scope) for v in looked], [], site, None, None, None))
 
     def way(self, eqn: Any) -> tuple[Site | None, Any, Any, Any]:
         """Of an equation: the access it is, if it is asked about; numpy's way to evaluate it; what it yields of NaN.
@@ -241,7 +252,7 @@ class Replay:
             single, function = exact_functions(eqn) if plain else (None, None)
             # numpy knows of NaN itself; where all begins with it, it need not even be asked.
             missing = passes_nan(eqn) if plain and (function is None or self.of_nan) else None
-            site = self.targets.get(id(eqn))
+            site = self.targets.get(id(eqn)) if id(eqn) not in self.thrown else None
             found = self.ways[id(eqn)] = (site, single if site is None and missing is None else None, function, missing)
         return found
 
@@ -333,11 +344,15 @@ class Replay:
         columns = site.columns
         if not columns or id(site.eqn) in self.found:
             return
+        seen = self.seen(site, inputs)
+        if seen is None:
+            self.unjudged = True
+            return
         index = _numbers(columns, inputs)
         if index is not None:
             self.judged = True
             leaves = any(n < 0 or n > column.limit for n, column in zip(index, columns, strict=True))
-            if leaves:
+            if leaves and np.any(seen):
                 self.leave(site, index)
             return
         values = []
@@ -356,15 +371,35 @@ class Replay:
         if all(np.size(array) == 1 for array in values):
             index = tuple(int(np.asarray(array).flat[0]) for array in values)
             leaves = any(n < 0 or n > column.limit for n, column in zip(index, columns, strict=True))
+            leaves = leaves and bool(np.any(seen))
         else:
             values = list(np.broadcast_arrays(*(np.atleast_1d(array).ravel() for array in values)))
             outside = np.zeros(len(values[0]), bool)
             for column, array in zip(columns, values, strict=True):
                 outside |= np.array((array < 0) | (array > column.limit), bool)
+            if np.size(seen) in (1, len(outside)):
+                outside &= seen
             leaves = bool(outside.any())
             index = tuple(int(array[int(np.argmax(outside))]) for array in values) if leaves else ()
         if leaves:
             self.leave(site, index)
+
+    def seen(self, site: Site, inputs: list[Any]) -> Any:
+        """Whether anybody sees what an access reads or writes, for each index tuple or all; None where nobody knows."""
+        uses = self.thrown.get(id(site.eqn))
+        if uses is None:
+            return True
+        given = iter(inputs[len(site.eqn.invars) :])
+        found: Any = False
+        for ways in uses:
+            picked: Any = True
+            for _, case in ways:
+                condition = next(given)
+                if condition is None:
+                    return None
+                picked = picked & (np.asarray(condition).ravel() == case)
+            found = found | picked
+        return found
 
     def leave(self, site: Site, index: tuple[int, ...]) -> None:
         """Note that an access leaves its array here."""

@@ -19,6 +19,7 @@ from redzone.prove.concrete_nan import nothing_but_nan
 from redzone.prove.conditions import Proposal
 from redzone.prove.exact import inputs_at
 from redzone.prove.made_of import ends_by_itself, leaves_made_of
+from redzone.prove.masks import Thrown
 from redzone.prove.need import Need
 from redzone.prove.reach import NEAR
 from redzone.prove.replay import Purse
@@ -80,6 +81,8 @@ class Seeking:
         """What replayed the program so far."""
         self.tried: set[Any] = set()
         """The inputs that were tried for all open accesses."""
+        self.thrown: Thrown = {}
+        """When what an access reads or writes is thrown away, where that is plain to see."""
         self.wraps: set[int] = set()
         """The writes whose mode drops what lies outside, but whose negative indices wrap."""
         self.certain: dict[int, tuple[int, ...]] = {}
@@ -110,7 +113,8 @@ class Seeking:
     ) -> dict[int, Witness]:
         """What some of these inputs show of these accesses."""
         traced = self.traced
-        return witnesses(traced.jaxpr, sites, traced.inputs, self.facts, candidates, purse, tried, self.replays, tries)
+        inputs, replays = traced.inputs, self.replays
+        return witnesses(traced.jaxpr, sites, inputs, self.facts, candidates, purse, tried, replays, tries, self.thrown)
 
     @recorded("corners")
     def at_the_corners(self, sites: list[Site]) -> dict[int, Witness]:
@@ -220,7 +224,7 @@ class Seeking:
             before = purse.left
             tried = None if guesses is None else {*self.tried}
             found = find_witness(
-                self.traced.jaxpr, site, inputs, self.facts, needs, search, purse, points, tried, tries
+                self.traced.jaxpr, site, inputs, self.facts, needs, search, purse, points, tried, tries, self.thrown
             )
             if purse is cheap:
                 self.alone.left -= before - purse.left

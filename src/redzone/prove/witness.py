@@ -16,6 +16,7 @@ from redzone.domains.fact import NORMAL
 from redzone.frontend.trace import Input
 from redzone.frontend.unwatched import unwatched
 from redzone.prove.concrete_random import is_key, words
+from redzone.prove.masks import Thrown
 from redzone.prove.need import FAR, Need, is_far
 from redzone.prove.pasted import pasted
 from redzone.prove.replay import Purse, Replay
@@ -65,6 +66,7 @@ def find_witness(
     points: Sequence[dict[int, Any]] = (),
     tried: set[Any] | None = None,
     tries: int | None = None,
+    thrown: Thrown | None = None,
 ) -> Witness | None:
     """An input within the contract for which the access really leaves its array.
 
@@ -73,7 +75,7 @@ def find_witness(
     candidates = itertools.chain(points, _candidates(inputs, facts, needs, search, site))
     if tries is not None:
         candidates = itertools.chain(itertools.islice(candidates, tries), _extreme(inputs, facts, needs))
-    found = witnesses(closed, [site], inputs, facts, candidates, purse, tried)
+    found = witnesses(closed, [site], inputs, facts, candidates, purse, tried, thrown=thrown)
     return found.get(id(site.eqn))
 
 
@@ -92,22 +94,58 @@ def breaking(
     """
     if not has_sizes(inputs):
         return None
-    plain = [c for leaf in needs for above in (True, False) if (c := _beyond(inputs, facts, needs, leaf, above))]
-    sums = [c for one in relations for above in (True, False) if (c := _unrelated(inputs, facts, needs, one, above))]
-    # What nothing is asked of may have to say that something happens: 1 rather than 0.
-    ones = {i: plain_value(source, fact, 1) for i, (source, fact) in enumerate(zip(inputs, facts, strict=True))}
-    lively = [ones | chosen for chosen in (*plain, *sums)]
-    lively += [{i: ones[i]} | chosen for chosen in (*plain, *sums) for i in list(ones)[:ALONE] if i not in chosen]
-    candidates = [
-        chosen
-        for chosen in (*plain, *sums, *points, *lively, *_candidates(inputs, facts, needs, True, site))
-        if all(_keeps(facts[leaf], value) for leaf, value in chosen.items())
-    ]
+    candidates = _breaking(site, inputs, facts, needs, relations, points)
     for compiles in (False, True):
         found = witnesses(closed, [site], inputs, facts, candidates, Purse(compiles=compiles))
         if found:
             return found[id(site.eqn)]
     return None
+
+
+@unwatched()
+def hangs_on(
+    closed: Any, site: Site, inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], purse: Purse
+) -> bool:
+    """Whether an input that breaks a condition takes the access out of its array, or none shows that it does not."""
+    if not has_sizes(inputs):
+        return True
+    replay, met = Replay(closed, [site], purse), False
+    plain, lively = _beyond_each(inputs, facts, needs, ())
+    for chosen in (plain + lively)[:TRIES]:
+        if replay.attempt(filled(inputs, facts, chosen)) or replay.unjudged or purse.left <= 0:
+            return True
+        met = met or replay.judged
+    return not met
+
+
+def _breaking(
+    site: Site,
+    inputs: Sequence[Input],
+    facts: Sequence[Fact],
+    needs: dict[int, Need],
+    relations: Sequence[Condition],
+    points: Sequence[dict[int, Any]],
+) -> list[dict[int, Any]]:
+    """Inputs that should break a condition, the plainest first."""
+    plain, lively = _beyond_each(inputs, facts, needs, relations)
+    return [
+        one
+        for one in (*plain, *points, *lively, *_candidates(inputs, facts, needs, True, site))
+        if all(_keeps(facts[leaf], value) for leaf, value in one.items())
+    ]
+
+
+def _beyond_each(
+    inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], relations: Sequence[Condition]
+) -> tuple[list[dict[int, Any]], list[dict[int, Any]]]:
+    """Inputs just beyond each side of a condition: the others plain; and 1 rather than 0, in all of them or in one."""
+    plain = [c for leaf in needs for above in (True, False) if (c := _beyond(inputs, facts, needs, leaf, above))]
+    plain += [c for one in relations for above in (True, False) if (c := _unrelated(inputs, facts, needs, one, above))]
+    # What nothing is asked of may have to say that something happens.
+    ones = {i: plain_value(source, fact, 1) for i, (source, fact) in enumerate(zip(inputs, facts, strict=True))}
+    lively = [ones | chosen for chosen in plain]
+    lively += [{i: ones[i]} | chosen for chosen in plain for i in list(ones)[:ALONE] if i not in chosen]
+    return plain, lively
 
 
 def has_sizes(inputs: Sequence[Input]) -> bool:
@@ -229,15 +267,16 @@ def witnesses(
     tried: set[Any] | None = None,
     replays: Replays | None = None,
     tries: int = TRIES,
+    thrown: Thrown | None = None,
 ) -> dict[int, Witness]:
-    """By identity of the access's equation: an input that really makes it leave its array.
+    """By identity of the access's equation: an input that really makes it leave its array, and is not `thrown` away.
 
     Inputs in `tried` are passed over, those looked at are added to it. `replays` of the same program are used again.
     """
     result: dict[int, Witness] = {}
     if not has_sizes(inputs):
         return result
-    replay = _toward(closed, sites, purse, {} if replays is None else replays)
+    replay = _toward(closed, sites, purse, {} if replays is None else replays, thrown or {})
     tried, blind = set() if tried is None else tried, 0
     for chosen in itertools.islice(candidates, tries):
         if len(result) == len(sites) or purse.left <= 0:
@@ -253,7 +292,7 @@ def witnesses(
             break
         if found and replay.rough and purse.sure is not None:
             left = [site for site in sites if id(site.eqn) in found and id(site.eqn) not in result]
-            found = Replay(closed, left, purse.sure).attempt(arguments) if left else {}
+            found = Replay(closed, left, purse.sure, thrown).attempt(arguments) if left else {}
         for key, (index, path) in found.items():
             if key in result:
                 continue
@@ -264,12 +303,12 @@ def witnesses(
     return result
 
 
-def _toward(closed: Any, sites: Sequence[Site], purse: Purse, replays: Replays) -> Replay:
+def _toward(closed: Any, sites: Sequence[Site], purse: Purse, replays: Replays, thrown: Thrown) -> Replay:
     """A replay toward these accesses; what one has found out about the program, the next knows."""
     key = frozenset(id(site.eqn) for site in sites)
     replay = replays.get(key)
     if replay is None:
-        replay = replays[key] = Replay(closed, sites, purse)
+        replay = replays[key] = Replay(closed, sites, purse, thrown)
     replay.spends(purse)
     return replay
 
