@@ -35,7 +35,7 @@ from redzone.prove.declared import declared_by
 from redzone.prove.exact import Exact
 from redzone.prove.lints import Lints
 from redzone.prove.made_of import leaves_made_of
-from redzone.prove.masks import masked_sites
+from redzone.prove.masks import is_close, masked_sites
 from redzone.prove.need import FAR, Need
 from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
@@ -559,9 +559,8 @@ def _is_close(site: Site, one: Seen) -> bool:
         lo, hi = column_of(fact, column.column)
         if type(lo) is np.ndarray:
             lo, hi = lo.min().item(), hi.max().item()
-        far = 4 * site.buffer.shape[column.dim]
         wide = dtype_info(site.eqn.invars[column.operand].aval.dtype).bits >= 32
-        if not wide or at_most(-far, lo) is not True or at_most(hi, far) is not True:
+        if not wide or not is_close(site, column, lo, hi):
             return False
     return True
 

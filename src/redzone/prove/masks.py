@@ -14,7 +14,7 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
-from redzone.access.site import Site, stays_inside
+from redzone.access.site import Column, Site, stays_inside
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, masked_runs
@@ -301,13 +301,9 @@ def masked_sites(
             found, how = harmless(uses, site), NOTHING
             shape = tuple(site.eqn.invars[1].aval.shape[:-1]) if found else shape
         uses_of = [[_unspread(uses, site.home, w, shape) for w in (*one.before, one)] for one in found]
-        uses_of = [[w for w in ways if _is_aligned(w, shape)] for ways in uses_of]
+        uses_of = [[w for w in ways if _is_aligned(w, shape) and not _is_made_from(uses, site, w)] for ways in uses_of]
         if uses_of and all(uses_of):
-            # A condition on what was read says nothing where that is anything.
-            made = site.eqn.outvars[0]
-            seen = [[w for w in ways if not uses.hangs_on(site.home, w.condition, made)] for ways in uses_of]
-            if all(seen):
-                thrown[id(site.eqn)] = [[(w.condition, w.case) for w in ways] for ways in seen]
+            thrown[id(site.eqn)] = [[(w.condition, w.case) for w in ways] for ways in uses_of]
         uses_of = [[w for w in ways if _is_related(uses, site, w)] for ways in uses_of]
         if uses_of and all(uses_of):
             told[id(site.eqn)] = how
@@ -403,14 +399,14 @@ def _is_aligned(found: _Found, shape: tuple[Any, ...]) -> bool:
     return own == () or (own == shape and found.spread == found.places)
 
 
-def _is_related(uses: Uses, site: Site, found: _Found) -> bool:
-    """Whether a condition may say something of the index: both are made from one and the same value.
+def _is_made_from(uses: Uses, site: Site, found: _Found) -> bool:
+    """Whether a condition is made from what was read: outside, that is anything, and so is the condition."""
+    return uses.hangs_on(site.home, found.condition, site.eqn.outvars[0])
 
-    Not one that is made from what was read: outside, that is anything, and so is the condition.
-    """
+
+def _is_related(uses: Uses, site: Site, found: _Found) -> bool:
+    """Whether a condition may say something of the index: both are made from one and the same value."""
     jaxpr = site.home
-    if uses.hangs_on(jaxpr, found.condition, site.eqn.outvars[0]):
-        return False
     mine = uses.behind(jaxpr, [site.eqn.invars[column.operand] for column in site.columns])
     theirs = uses.said_by(jaxpr, [found.condition])
     for depth, eqn in enumerate(site.chain):
@@ -480,13 +476,14 @@ def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, in
         return ANYWHERE
     if stays_inside(_scalar_columns(site), known):
         return INSIDE
-    sizes = [site.buffer.shape[column.dim] for column in site.columns]
-    close = all(_is_within(summarised(f), 4 * n) for f, n in zip(known, sizes, strict=True))
-    return CLOSE if close else ANYWHERE
+    wholes = zip(site.columns, map(summarised, known), strict=True)
+    return CLOSE if all(is_close(site, column, whole.lo, whole.hi) for column, whole in wholes) else ANYWHERE
 
 
-def _is_within(fact: Fact, far: Any) -> bool:
-    return at_most(-far, fact.lo) is True and at_most(fact.hi, far) is True
+def is_close(site: Site, column: Column, lo: Any, hi: Any) -> bool:
+    """Whether an index in [lo, hi] stays within a few times the size of what it indexes."""
+    far = 4 * site.buffer.shape[column.dim]
+    return at_most(-far, lo) is True and at_most(hi, far) is True
 
 
 def _scalar_columns(site: Site) -> Site:

@@ -35,10 +35,10 @@ def pasted(value: Any) -> str:
 def _key(value: Any) -> str:
     if not is_key(value):
         return repr(value)
-    made_of = words(value).reshape(-1, words(value).shape[-1])
-    seed = made_of[0]
+    made_of = words(value)
+    seed = made_of.reshape(-1, made_of.shape[-1])[0]
     if seed[:-1].any() or (made_of != seed).any():
-        return f"jax.random.wrap_key_data(jnp.array({_nested(words(value).tolist())}, 'uint32'))"
+        return f"jax.random.wrap_key_data(jnp.array({_nested(made_of.tolist())}, 'uint32'))"
     key = f"jax.random.key({seed[-1]})"
     return f"jnp.broadcast_to({key}, {value.shape})" if value.shape else key
 
