@@ -123,11 +123,11 @@ def _arguments() -> argparse.Namespace:
     add(
         "--quick",
         action="store_true",
-        help="redzone against tracing only, once each, without the largest examples",
+        help="redzone against tracing only, without the largest examples",
     )
     add("--only", action="append", default=[], metavar="PART", help="programs whose name contains PART")
     add("--corpus", default="", metavar="PATH", help="a corpus file from elsewhere, with PROGRAMS and TAGS")
-    add("--repeats", type=int, default=3, help="each time is the best of this many")
+    add("--repeats", type=int, default=0, help="each time is the best of this many: 3, with --quick 1")
     add("--limit", type=float, default=300, help="seconds one program's tracing and check may take in all")
     add(
         "--compile",
@@ -143,8 +143,7 @@ def _arguments() -> argparse.Namespace:
     add("--strict", action="store_true", help="exit with 1 where a promise was not kept")
     add("--name", default="", help="write results/NAME.md and .json instead of latest or quick")
     options = parser.parse_args()
-    if options.quick:
-        options.repeats = 1
+    options.repeats = options.repeats or (1 if options.quick else 3)
     options.name = options.name or ("quick" if options.quick else "latest")
     return options
 

@@ -244,3 +244,57 @@ def elements_of_a_vector(x, v, i):
 
     changed = v.at[1].set(i)  #: safe
     return changed, lax.cond(first, lambda: x[v[0]], lambda: x[0]), lax.cond(first, second, lambda: x[0])  #: safe
+
+
+@case(f32(8, 8), i32(5, 2, min=0, max=7), i32(5, 2, min=-1, max=1))
+def rows_that_stay_inside(grid, places, moves):
+    def step(place, move):
+        new = place + move
+        place = jnp.where(((new >= 0) & (new < 8)).all(), new, place)
+        return grid[place[0], place[1]]  #: safe
+
+    return jax.vmap(step)(places, moves)
+
+
+@case(f32(8, 8), i32(5, 2, min=0, max=7), i32(5, 2, min=-1, max=1))
+def rows_one_too_far(grid, places, moves):
+    def step(place, move):
+        new = place + move
+        place = jnp.where(((new >= 0) & (new <= 8)).all(), new, place)
+        return grid[place[0], place[1]]  #: unsafe
+
+    return jax.vmap(step)(places, moves)
+
+
+@case(f32(8, 8), i32(5, 2, min=0, max=7), i32(20, 5, 2, min=-1, max=1))
+def rows_kept_inside_by_a_scan(grid, places, moves):
+    def step(place, move):
+        new = place + move
+        leaves = ((new < 0) | (new > 7)).any(-1, keepdims=True)
+        return jnp.where(leaves, place, new), grid[place[:, 0], place[:, 1]]  #: safe
+
+    return lax.scan(step, places, moves)
+
+
+@case(f32(8, 8), i32(5, 2, min=0, max=7), i32(5, 2, min=-1, max=1))
+def rows_by_their_ends(grid, places, moves):
+    new = places + moves
+    inside = (new.max(-1) < 8) & (new.min(-1) >= 0)
+    place = jnp.where(inside[:, None], new, places)
+    return grid[place[:, 0], place[:, 1]]  #: safe
+
+
+@case(f32(8, 8), i32(2, 2, min=0, max=7), i32(2, 2, min=-1, max=1))
+def columns_taken_for_rows(grid, places, moves):
+    new = places + moves
+    inside = ((new >= 0) & (new < 8)).all(0)
+    place = jnp.where(inside[:, None], new, places)
+    return grid[place[:, 0], place[:, 1]]  #: unsafe
+
+
+@case(f32(8, 8), i32(2, 2, min=0, max=7), i32(2, 2, min=-1, max=1))
+def rows_spread_the_other_way(grid, places, moves):
+    new = places + moves
+    inside = ((new >= 0) & (new < 8)).all(1)
+    place = jnp.where(inside[None, :], new, places)
+    return grid[place[:, 0], place[:, 1]]  #: unsafe

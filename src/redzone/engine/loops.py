@@ -444,9 +444,7 @@ def _stepwise(carries: _Carries, moving: list[int], run: Any, trips: int) -> Any
     return run()
 
 
-def _states(
-    carries: _Carries, moving: list[int], run: Any, trips: int, goes_on: Any = None
-) -> list[dict[int, Fact]]:
+def _states(carries: _Carries, moving: list[int], run: Any, trips: int, goes_on: Any = None) -> list[dict[int, Fact]]:
     """The carries before and after each of so many iterations.
 
     Each state holds what an iteration can start with, since the one before made it from the state before. Where a loop

@@ -64,6 +64,34 @@ def _picked(row: Fact, at: dict[int, int]) -> Fact:
     return summarised(settle(row.lo[cut], row.hi[cut], row.nan))
 
 
+def _spread_back(level: Any, shape: Any, axes: tuple[int, ...]) -> Any:
+    """The level at which each element lies in the row that a reduction over it was spread to again, None if nowhere.
+
+    `where(ok.all(-1)[:, None], x, y)`: where the condition holds, it holds for the element beside it. Followed from the
+    reduction's result outward: which dimension of the array each of its dimensions is.
+    """
+    labels: list[int | None] = [d for d in range(len(shape)) if d not in axes]
+    for k in range(len(level) - 1, 0, -1):
+        name, before, signature = level[k]
+        if name not in ("broadcast_in_dim", "squeeze", "reshape"):
+            return None
+        spread, places, sizes, dropped = signature[:4]
+        if name == "broadcast_in_dim":
+            sizes, known = spread, dict(zip(places, zip(labels, before, strict=True), strict=True))
+            labels = [known[d][0] if d in known and known[d][1] == n else None for d, n in enumerate(sizes)]
+        elif name == "squeeze":
+            labels = [label for d, label in enumerate(labels) if d not in dropped]
+            sizes = [n for d, n in enumerate(before) if d not in dropped]
+        elif [n for n in before if n != 1] == [n for n in sizes if n != 1]:
+            wide = iter([label for label, n in zip(labels, before, strict=True) if n != 1])
+            labels = [next(wide) if n != 1 else None for n in sizes]
+        else:
+            return None
+        if tuple(sizes) == shape and all(labels[d] == d or n == 1 for d, n in enumerate(shape) if d not in axes):
+            return level[:k]
+    return None
+
+
 class Infeasible(Exception):
     """The assumed condition cannot hold."""
 
@@ -461,14 +489,19 @@ class Refiner:
         if self.whole(step, fact, level):
             return
         if fact.step == 0 and fact.lo == 1 and _nonempty(step.eqn.invars[0].aval):
-            self.narrow(step.ins[0], fact, self.along(step, level))
+            self.narrow_all(step, fact, level)
 
-    def along(self, step: Step, level: Any) -> Any:
-        """The level of all elements that a reduction makes one element of."""
+    def narrow_all(self, step: Step, fact: Fact, level: Any) -> None:
+        """Use that all elements which a reduction makes one element of satisfy a fact."""
         if level is ALL:
-            return ALL
+            self.narrow(step.ins[0], fact, ALL)
+            return
+        shape, axes = step.eqn.invars[0].aval.shape, tuple(sorted(step.eqn.params["axes"]))
         self.rows = True
-        return (*level, (ROW, step.eqn.invars[0].aval.shape, tuple(sorted(step.eqn.params["axes"]))))
+        self.narrow(step.ins[0], fact, (*level, (ROW, shape, axes)))
+        inner = _spread_back(level, shape, axes)
+        if inner is not None:
+            self.narrow(step.ins[0], fact, inner)
 
     def _joined(self, step: Step, fact: Fact, level: Any) -> None:
         """What several arrays are put into, or a row of it, satisfies a fact: so does the part of each."""
@@ -492,21 +525,21 @@ class Refiner:
         if self.whole(step, fact, level):
             return
         if fact.step == 0 and fact.lo == 0 and _nonempty(step.eqn.invars[0].aval):
-            self.narrow(step.ins[0], fact, self.along(step, level))
+            self.narrow_all(step, fact, level)
 
     def _most(self, step: Step, fact: Fact, level: Any) -> None:
         if self.whole(step, fact, level):
             return
-        if level is ALL and _nonempty(step.eqn.invars[0].aval):
+        if _nonempty(step.eqn.invars[0].aval):
             old = summarised(self.env[step.ins[0]])
-            self.narrow(step.ins[0], Fact(old.lo, summarised(fact).hi, 1, old.nan), ALL)
+            self.narrow_all(step, Fact(old.lo, summarised(fact).hi, 1, old.nan), level)
 
     def _least(self, step: Step, fact: Fact, level: Any) -> None:
         if self.whole(step, fact, level):
             return
-        if level is ALL and _nonempty(step.eqn.invars[0].aval):
+        if _nonempty(step.eqn.invars[0].aval):
             old = summarised(self.env[step.ins[0]])
-            self.narrow(step.ins[0], Fact(summarised(fact).lo, old.hi, 1, old.nan), ALL)
+            self.narrow_all(step, Fact(summarised(fact).lo, old.hi, 1, old.nan), level)
 
     def _convert(self, step: Step, fact: Fact, level: Any) -> None:
         source = dtype_info(step.eqn.invars[0].aval.dtype)

@@ -17,6 +17,7 @@ from redzone.domains import dtype_info
 
 Function = Callable[..., Any]
 
+
 def _inverse_erf(x: float) -> float:
     if abs(x) < 1:
         return NormalDist().inv_cdf((x + 1) / 2) / math.sqrt(2)
