@@ -538,3 +538,67 @@ def the_bin_of_what_may_be_nan(x, t):
 @case(f32(5), i32(4, min=5, max=9), i32(3, min=6, max=20))
 def where_it_is_among_larger_ones(x, t, edges):
     return x[2 + jnp.searchsorted(edges, t)]  #: safe unsafe
+
+
+@case(f32(), f32(16), f32(17))
+def derivative_of_a_lookup(v, edges, values):
+    return jax.grad(lambda v: values[jnp.searchsorted(edges, v)] * v)(v)  #: safe
+
+
+@case(f32(), f32(16), f32(15))
+def derivative_of_a_lookup_too_short(v, edges, values):
+    return jax.grad(lambda v: values[jnp.searchsorted(edges, v)] * v)(v)  #: safe unsafe
+
+
+@case(f32(5), f32(16), f32(16))
+def derivative_of_interp(v, edges, values):
+    return jax.grad(lambda v: jnp.interp(v, edges, values).sum())(v)  #: safe
+
+
+@case(f32(9), f32())
+def search_that_cannot_overflow(x, v):
+    def body(ends):
+        low, high = ends
+        middle = low + (high - low) // 2
+        below = x[middle] < v  #: safe
+        return jnp.where(below, middle + 1, low), jnp.where(below, high, middle)
+
+    return lax.while_loop(lambda ends: ends[0] < ends[1], body, (0, 9))[0]
+
+
+@case(f32(9), f32())
+def search_that_cannot_overflow_one_too_far(x, v):
+    def body(ends):
+        low, high = ends
+        middle = low + (high - low) // 2
+        below = x[middle] < v  #: unsafe
+        return jnp.where(below, middle + 1, low), jnp.where(below, high, middle)
+
+    return lax.while_loop(lambda ends: ends[0] < ends[1], body, (0, 10))[0]
+
+
+@case(f32(9), f32())
+def search_in_branches(x, v):
+    def body(ends):
+        low, high = ends
+        middle = low + ((high - low) >> 1)
+        return lax.cond(x[middle] < v, lambda: (middle + 1, high), lambda: (low, middle - 1))  #: safe
+
+    return lax.while_loop(lambda ends: ends[0] <= ends[1], body, (0, 8))[0]
+
+
+@case(f32(9), i32(4, min=0, max=8), i32(4, min=0, max=8))
+def middle_of_any_two(x, a, b):
+    return lax.scan(lambda s, ab: (s + x[ab[0] + (ab[1] - ab[0]) // 2], None), 0.0, (a, b))  #: safe
+
+
+@case(f32(9), i32(4, min=0, max=8), i32(4, min=0, max=8))
+def middle_of_any_two_by_a_logical_shift(x, a, b):
+    half = lambda n: lax.shift_right_logical(n, 1)  # noqa: E731
+    return lax.scan(lambda s, ab: (s + x[ab[0] + half(ab[1] - ab[0])], None), 0.0, (a, b))  #: unsafe
+
+
+@case(f32(9), i32(4, min=0, max=8), i32(4, min=0, max=8))
+def not_the_middle_of_two(x, a, b):
+    by = lax.neg(jnp.int32(2))
+    return lax.scan(lambda s, ab: (s + x[ab[0] + (ab[1] - ab[0]) // by], None), 0.0, (a, b))  #: unsafe

@@ -235,7 +235,7 @@ def run_scan(runner: Runner, env: list[Any], step: Step, context: Context | None
 
 
 def _special(body: Program, shape: LoopShape, inits: list[Fact]) -> dict[Step, Any] | None:
-    """Better ways to compute steps of the body, from an order of the carries that holds at first and is kept."""
+    """Better ways to compute midpoints in the body, some by an order of carries that holds at first and is kept."""
     found = body.memo.get("midpoints")
     if found is not None and not found:
         return None
@@ -245,10 +245,10 @@ def _special(body: Program, shape: LoopShape, inits: list[Fact]) -> dict[Step, A
     if not found:
         return None
     first = dict(zip(shape.carries, inits, strict=True))
-    held = [m for m in found if starts_in_order(first[m.low], first[m.high])]
-    if not held:
+    held = [m for m in found if m.carries and starts_in_order(first[m.carries[0]], first[m.carries[1]])]
+    special = ordered_steps(found, held)
+    if not special:
         return None
-    special = ordered_steps(held, slots)
     body.is_ordered(special)
     return special
 

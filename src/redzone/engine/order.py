@@ -1,9 +1,9 @@
-"""Binary search: the midpoint of two carries that stay in order.
+"""Binary search: the midpoint of two numbers, and of two carries that stay in order.
 
-`lo + (hi - lo) // 2` leaves the interval domain at the subtraction, unless lo ≤ hi is known. Where a
-loop's body makes each of the two from lo, hi and the midpoint by selects on one condition, and every
-choice keeps them in order, lo ≤ hi holds in every iteration if it holds at first: then the
-difference is not negative and the midpoint is floor((lo + hi) / 2).
+`lo + (hi - lo) // 2` leaves the interval domain at the subtraction: lo is in it twice. Rounded down, and where nothing
+wraps, it is floor((lo + hi) / 2), whatever lo and hi are. Where a loop's body makes each of two carries from lo, hi and
+the midpoint by selects on one condition, and every choice keeps them in order, lo ≤ hi holds in every iteration if it
+holds at first: then the difference is not negative, and it does not matter how it is rounded.
 """
 
 from __future__ import annotations
@@ -21,19 +21,26 @@ from redzone.rules.table import SAME
 
 _P = primitives()
 _ADD, _SUB, _DIV, _SELECT = _P["add_p"], _P["sub_p"], _P["div_p"], _P["select_n_p"]
-_SHIFTS = (_P["shift_right_logical_p"], _P["shift_right_arithmetic_p"])
+_LOGICAL, _ARITHMETIC = _P["shift_right_logical_p"], _P["shift_right_arithmetic_p"]
+_SHIFTS = (_LOGICAL, _ARITHMETIC)
+#: What makes a constant of another type or shape from one.
+_CONVERSIONS = (_P["convert_element_type_p"], _P["broadcast_in_dim_p"])
 
 
 class Midpoint:
-    """Two carries in order, the steps for their difference and their midpoint."""
+    """The slots of two numbers, the steps for their difference and their midpoint."""
 
-    __slots__ = ("difference", "high", "low", "middle")
+    __slots__ = ("carries", "difference", "high", "low", "middle", "rounds_down")
 
-    def __init__(self, low: int, high: int, difference: Step, middle: Step) -> None:
+    def __init__(self, low: int, high: int, difference: Step, middle: Step, rounds_down: bool) -> None:
         self.low = low
         self.high = high
         self.difference = difference
         self.middle = middle
+        self.rounds_down = rounds_down
+        """Whether half of a negative difference is rounded down too."""
+        self.carries: tuple[int, int] | None = None
+        """Which carries they are, where the loop keeps them in order."""
 
 
 def _origin(program: Program, slot: int) -> Step | None:
@@ -44,38 +51,49 @@ def _origin(program: Program, slot: int) -> Step | None:
 
 
 def midpoints(body: Program, carries: dict[int, int]) -> list[Midpoint]:
-    """The midpoint computations of a loop body, given each carry's input slot, that keep their ends in order."""
+    """The midpoint computations of a loop body, given each carry's input slot."""
     slots = {slot: i for i, slot in carries.items() if slot >= 0}
     found = []
     for step in body.steps:
         if step.kind != SIMPLE or step.eqn.primitive is not _ADD or len(step.ins) != 2:
             continue
         for low, half in (step.ins, step.ins[::-1]):
-            difference = _halved_difference(body, low, half)
-            if low not in slots or difference is None or difference.ins[0] not in slots:
+            halved = _origin(body, half)
+            difference = None if halved is None else _halved_difference(body, low, halved)
+            if difference is None or halved is None:
                 continue
             high = difference.ins[0]
-            if _kept_in_order(body, slots[low], slots[high], low, high, step.outs[0]):
-                found.append(Midpoint(slots[low], slots[high], difference, step))
+            rounds_down = halved.rule is FLOOR_DIVIDE or halved.eqn.primitive is _ARITHMETIC
+            one = Midpoint(low, high, difference, step, rounds_down)
+            if low in slots and high in slots:
+                ends = (slots[low], slots[high])
+                one.carries = ends if _kept_in_order(body, *ends, low, high, step.outs[0]) else None
+            if one.rounds_down or one.carries is not None:
+                found.append(one)
     return found
 
 
-def _halved_difference(body: Program, low: int, half: int) -> Step | None:
-    """The step `high - low` if `half` is half of it, rounded down."""
-    step = _origin(body, half)
-    if step is None or step.kind != SIMPLE or len(step.ins) != 2:
+def _halved_difference(body: Program, low: int, step: Step) -> Step | None:
+    """The step `high - low` if another is half of it."""
+    if step.kind != SIMPLE or len(step.ins) != 2:
         return None
     by = body.template[step.ins[1]]
     wanted = 1 if step.eqn.primitive in _SHIFTS else 2
     if by is None or by.step != 0 or by.lo != wanted:
         converted = _origin(body, step.ins[1])
-        source = body.template[converted.ins[0]] if converted is not None and len(converted.ins) == 1 else None
+        if converted is None or converted.kind != SIMPLE or converted.eqn.primitive not in _CONVERSIONS:
+            return None
+        source = body.template[converted.ins[0]]
         if source is None or source.step != 0 or source.lo != wanted:
             return None
     if step.eqn.primitive is not _DIV and step.eqn.primitive not in _SHIFTS and step.rule is not FLOOR_DIVIDE:
         return None
     difference = _origin(body, step.ins[0])
     if difference is None or difference.kind != SIMPLE or difference.eqn.primitive is not _SUB:
+        return None
+    kind = dtype_info(difference.eqn.outvars[0].aval.dtype).kind
+    # An arithmetic shift copies the top bit, of an unsigned number too.
+    if kind not in "iu" or (kind == "u" and step.eqn.primitive is _ARITHMETIC):
         return None
     return difference if difference.ins[1] == low else None
 
@@ -99,29 +117,49 @@ def starts_in_order(low: Fact, high: Fact) -> bool:
     return bool(np.all(np.asarray(low.hi <= high.lo)))
 
 
-def ordered_steps(found: list[Midpoint], slots: dict[int, int]) -> dict[Step, Callable[[list[Any]], Fact]]:
-    """How the difference and the midpoint are computed while the order is known."""
+def ordered_steps(found: list[Midpoint], held: list[Midpoint]) -> dict[Step, Callable[[list[Any]], Fact]]:
+    """How the differences and the midpoints are computed, those of `held` while their order is known."""
     special: dict[Step, Callable[[list[Any]], Fact]] = {}
     for one in found:
-        low, high = slots[one.low], slots[one.high]
-
-        def difference(env: list[Any], low: int = low, high: int = high, one: Midpoint = one) -> Fact:
-            a, b = summarised(env[low]), summarised(env[high])
-            if not _fits(one, a, b):
-                return _plainly(one.difference, env)
-            return settle(max(b.lo - a.hi, 0), max(b.hi - a.lo, 0))
-
-        def middle(env: list[Any], low: int = low, high: int = high, one: Midpoint = one) -> Fact:
-            a, b = summarised(env[low]), summarised(env[high])
-            if not _fits(one, a, b):
-                return _plainly(one.middle, env)
-            # Both ends bound the midpoint, and low ≤ high bounds low by high and high by low.
-            top, bottom = min(a.hi, b.hi), max(b.lo, a.lo)
-            return settle((a.lo + bottom) // 2, (top + b.hi) // 2)
-
-        special[one.difference] = difference
-        special[one.middle] = middle
+        if one in held:
+            special[one.difference] = _not_negative(one)
+            special[one.middle] = _between(one)
+        elif one.rounds_down:
+            special[one.middle] = _mean(one)
     return special
+
+
+def _not_negative(one: Midpoint) -> Callable[[list[Any]], Fact]:
+    def difference(env: list[Any]) -> Fact:
+        a, b = summarised(env[one.low]), summarised(env[one.high])
+        if not _fits(one, a, b):
+            return _plainly(one.difference, env)
+        return settle(max(b.lo - a.hi, 0), max(b.hi - a.lo, 0))
+
+    return difference
+
+
+def _between(one: Midpoint) -> Callable[[list[Any]], Fact]:
+    def middle(env: list[Any]) -> Fact:
+        a, b = summarised(env[one.low]), summarised(env[one.high])
+        if not _fits(one, a, b):
+            return _plainly(one.middle, env)
+        # Both ends bound the midpoint, and low ≤ high bounds low by high and high by low.
+        top, bottom = min(a.hi, b.hi), max(b.lo, a.lo)
+        return settle((a.lo + bottom) // 2, (top + b.hi) // 2)
+
+    return middle
+
+
+def _mean(one: Midpoint) -> Callable[[list[Any]], Fact]:
+    def middle(env: list[Any]) -> Fact:
+        a, b = summarised(env[one.low]), summarised(env[one.high])
+        info = dtype_info(one.difference.eqn.outvars[0].aval.dtype)
+        if not (_fits(one, a, b) and b.lo - a.hi >= info.min):
+            return _plainly(one.middle, env)
+        return settle((a.lo + b.lo) // 2, (a.hi + b.hi) // 2)
+
+    return middle
 
 
 def _fits(one: Midpoint, low: Fact, high: Fact) -> bool:

@@ -70,8 +70,11 @@ class Placed(NamedTuple):
         return Placed(self.size, slots[0], slots[1], self.right)
 
 
-def search_of(jaxpr: Any, consts: int) -> Search | None:
-    """The binary search that a scan's body is one round of, its carries the two ends; None if it is none."""
+def search_of(jaxpr: Any, consts: int, fixed: dict[int, int]) -> Search | None:
+    """The binary search that a scan's body is one round of, its carries the two ends; None if it is none.
+
+    `fixed` are the inputs whose numbers are known, by their positions.
+    """
     if len(jaxpr.outvars) != 2 or len(jaxpr.invars) != consts + 2 or _LE_TO is None:
         return None
     made = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
@@ -84,7 +87,8 @@ def search_of(jaxpr: Any, consts: int) -> Search | None:
     if test is not test_ or middle is not middle_ or kept_low is not low or kept_high is not high:
         return None
     compared = made.get(test)
-    if compared is None or compared.primitive not in (_LE_TO, _LT_TO) or not _is_middle(made, middle, low, high):
+    twos = [jaxpr.invars[i] for i, number in fixed.items() if number == 2]
+    if compared is None or compared.primitive not in (_LE_TO, _LT_TO) or not _is_middle(made, middle, low, high, twos):
         return None
     query, element = (_without_zeros_and_nans(made, a) for a in compared.invars)
     array = _element_at(made, element, middle)
@@ -99,13 +103,13 @@ def _is(value: Any, number: float) -> bool:
     return type(value) is Literal and getattr(value.val, "shape", ()) == () and bool(value.val == number)
 
 
-def _is_middle(made: dict[Any, Any], middle: Any, low: Any, high: Any) -> bool:
-    """Whether a variable is low + (high - low) // 2, of numbers that are not negative."""
+def _is_middle(made: dict[Any, Any], middle: Any, low: Any, high: Any, twos: list[Any]) -> bool:
+    """Whether a variable is low + (high - low) // 2, of numbers that are not negative; `twos` are inputs that are 2."""
     total = made.get(middle)
     if total is None or total.primitive is not _ADD or total.invars[0] is not low:
         return False
     half = made.get(total.invars[1])
-    if half is None or len(half.invars) != 2 or not _is(half.invars[1], 2):
+    if half is None or len(half.invars) != 2 or not (_is(half.invars[1], 2) or half.invars[1] in twos):
         return False
     if half.primitive is _JIT:
         inner, _ = open_jaxpr(half.params["jaxpr"])

@@ -150,21 +150,36 @@ class Slicer:
         self.constants: dict[int, tuple[Any, Fact]] = {}
 
     def program(
-        self, jaxpr: Any, consts: tuple[Any, ...], wanted: tuple[int, ...], same: dict[int, int] | None = None
+        self,
+        jaxpr: Any,
+        consts: tuple[Any, ...],
+        wanted: tuple[int, ...],
+        same: dict[int, int] | None = None,
+        fixed: dict[int, int] | None = None,
     ) -> Program:
         """The program that decides a jaxpr's accesses and the wanted results.
 
-        Inputs that the caller knows to be equal to others, by their positions, are taken for these.
+        Inputs that the caller knows to be equal to others, by their positions, are taken for these, and those that it
+        knows the numbers of for constants.
         """
         axes = tuple(sorted(self.axes.items(), key=str))
-        key = (id(jaxpr), wanted, axes, tuple(map(id, consts)), self.lanes, tuple(same.items()) if same else ())
+        told = (tuple(same.items()) if same else (), tuple(fixed.items()) if fixed else ())
+        key = (id(jaxpr), wanted, axes, tuple(map(id, consts)), self.lanes, told)
         found = self.built.get(key)
         if found is None:
-            found = self.built[key] = _Build(self, jaxpr, consts, same).slice(wanted)
+            found = self.built[key] = _Build(self, jaxpr, consts, same, fixed).slice(wanted)
         return found
 
     def body(
-        self, eqn: Any, frame: Frame, jaxpr: Any, consts: tuple[Any, ...], asked: set[int], first: int, end: int
+        self,
+        eqn: Any,
+        frame: Frame,
+        jaxpr: Any,
+        consts: tuple[Any, ...],
+        asked: set[int],
+        first: int,
+        end: int,
+        fixed: dict[int, int],
     ) -> tuple[Program, set[int], dict[int, int]]:
         """The program of a loop's body, and its results that matter: those asked for, and the carries it reads.
 
@@ -183,7 +198,7 @@ class Slicer:
                 wanted = carries_read(self, jaxpr, wanted, first, end)
             same = congruent(frame, eqn, wanted)
             kept = wanted.difference(same) if same else wanted
-            program = self.program(jaxpr, consts, tuple(sorted(kept)), _moved(same, first))
+            program = self.program(jaxpr, consts, tuple(sorted(kept)), _moved(same, first), fixed)
             more = {i - first for i, _ in program.inputs if first <= i < end} - kept
             if not more:
                 return program, kept, same
@@ -243,11 +258,20 @@ class _Build:
 
     __slots__ = ("integers", "literals", "program", "root", "slicer", "steps", "template", "tops")
 
-    def __init__(self, slicer: Slicer, jaxpr: Any, consts: tuple[Any, ...], same: dict[int, int] | None = None) -> None:
+    def __init__(
+        self,
+        slicer: Slicer,
+        jaxpr: Any,
+        consts: tuple[Any, ...],
+        same: dict[int, int] | None = None,
+        fixed: dict[int, int] | None = None,
+    ) -> None:
         self.slicer = slicer
         self.program = Program(jaxpr)
         # A kernel's jaxpr can be open: its constants are given when it runs, and may be anything.
         self.root = Frame(slicer, jaxpr, None, {}, dict(zip(jaxpr.constvars, consts, strict=False)))
+        if fixed:
+            self.root.consts.update({jaxpr.invars[i]: number for i, number in fixed.items()})
         if same:
             self.root.merge(same)
         self.steps: list[Step] = []
@@ -265,7 +289,7 @@ class _Build:
         self.steps.reverse()
         program.steps = self.steps
         slots = frame.slots
-        program.inputs = [(i, slots[v]) for i, v in enumerate(jaxpr.invars) if v in slots]
+        program.inputs = [(i, slots[v]) for i, v in enumerate(jaxpr.invars) if v in slots and v not in frame.consts]
         for v in jaxpr.constvars:
             if v in slots and v not in frame.consts:
                 program.template[slots[v]] = top(getattr(v.aval, "dtype", None))
@@ -730,7 +754,8 @@ class _Build:
         asked = self.asked(eqn, frame)
         if not asked and not self.slicer.inventory.touches(inner) and not self.slicer.everything:
             return
-        body, wanted, same = self.slicer.body(eqn, frame, inner, consts, {*asked}, first, first + count)
+        fixed = self.numbers(frame, eqn.invars[:first])
+        body, wanted, same = self.slicer.body(eqn, frame, inner, consts, {*asked}, first, first + count, fixed)
         outs = self.left_by(eqn, frame, same)
         step = self.emit(SCAN, eqn, [self.slot(frame, eqn.invars[i]) for i, _ in body.inputs], outs)
         step.bodies = (body,)
@@ -743,11 +768,36 @@ class _Build:
         # A carry whose final value is wanted but never read in the body still needs its first value.
         step.extra.inits = tuple(self.slot(frame, eqn.invars[first + i]) for i in step.extra.carries)
         if 1 in asked and count == 2 and len(eqn.invars) == first + 2 and not same:
-            self.search(eqn, frame, inner, first, step.extra)
+            self.search(eqn, frame, inner, fixed, step.extra)
 
-    def search(self, eqn: Any, frame: Frame, inner: Any, consts: int, shape: LoopShape) -> None:
+    def numbers(self, frame: Frame, atoms: Sequence[Any]) -> dict[int, int]:
+        """Which of these are integers that are known before anything runs, by their positions."""
+        found = {i: self.number(frame, atom) for i, atom in enumerate(atoms) if getattr(atom.aval, "shape", None) == ()}
+        return {i: number for i, number in found.items() if number is not None}
+
+    def number(self, frame: Frame, atom: Any) -> int | None:
+        """A single integer that is written down, if only converted since."""
+        info = dtype_info(getattr(atom.aval, "dtype", None))
+        if not info.integral:
+            return None
+        frame, atom = self.resolve(frame, atom)
+        if type(atom) is Literal:
+            return int(atom.val)
+        eqn = frame.maker(atom)
+        if eqn is None:
+            return None
+        if eqn.primitive is _CONVERT_P:
+            found = self.number(frame, eqn.invars[0])
+            return found if found is not None and info.min <= found <= info.max else None
+        if eqn.primitive in CALLS and eqn.primitive is not SHARD_MAP_P:
+            inner, consts = open_jaxpr(eqn.params[CALLS[eqn.primitive]])
+            if len(inner.eqns) == 1 and len(inner.invars) == len(eqn.invars) and len(inner.outvars) == 1:
+                return self.number(self.inner_frame(eqn, frame, inner, consts), inner.outvars[0])
+        return None
+
+    def search(self, eqn: Any, frame: Frame, inner: Any, fixed: dict[int, int], shape: LoopShape) -> None:
         """Note what a binary search looks for if it is a share of the last element, or known in numbers."""
-        found = search_of(inner, consts)
+        found = search_of(inner, shape.consts, fixed)
         if found is None:
             return
         query, array = eqn.invars[found.query], eqn.invars[found.array]
@@ -807,11 +857,15 @@ class _Build:
         if not asked and not touches(inner) and not touches(test) and not self.slicer.everything:
             return
         outer, self.slicer.lanes = self.slicer.lanes, self.slicer.lanes or bool(test.outvars[0].aval.shape)
-        condition = self.slicer.program(test, test_consts, (0,))
+        limits = self.numbers(frame, eqn.invars[:nt])
+        condition = self.slicer.program(test, test_consts, (0,), None, limits)
         tested = {i - nt for i, _ in condition.inputs if i >= nt}
-        body, wanted, same = self.slicer.body(eqn, frame, inner, consts, tested.union(asked), nb, len(inner.invars))
+        fixed = self.numbers(frame, eqn.invars[nt : nt + nb])
+        body, wanted, same = self.slicer.body(
+            eqn, frame, inner, consts, tested.union(asked), nb, len(inner.invars), fixed
+        )
         if same:
-            condition = self.slicer.program(test, test_consts, (0,), _moved(same, nt))
+            condition = self.slicer.program(test, test_consts, (0,), _moved(same, nt), limits)
         self.slicer.lanes = outer
         ins = [self.slot(frame, eqn.invars[nt + i]) for i, _ in body.inputs]
         ins += [self.slot(frame, eqn.invars[i if i < nt else i + nb]) for i, _ in condition.inputs]
