@@ -289,3 +289,16 @@ def offsets_less_the_lengths_turned_round(x, lengths):
 @case(f32(300), u8(40, min=0, max=200))
 def offsets_that_wrap(x, lengths):
     return x[(jnp.cumsum(lengths, dtype="uint8") - lengths)[3:4].astype(int) + 50]  #: unknown
+
+
+@case(f32(10), i32())
+def mode_by_a_name(x, i):
+    def add(x, i, how):
+        return x.at[i].add(1.0, mode=how)  #: declared
+
+    return add(x, i, "clip")
+
+
+@case(f32(256), f32())
+def table_of_noise(x, t):
+    return x[(jnp.floor(t).astype(int) & 255) + 1]  #: unsafe

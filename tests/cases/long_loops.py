@@ -5,7 +5,7 @@ from __future__ import annotations
 from jax import lax
 from jax import numpy as jnp
 
-from tests.cases import case, f32
+from tests.cases import case, f32, i32
 
 
 @case(f32(79_992), runs=False)
@@ -88,3 +88,34 @@ def by_a_counter_from_the_end(x):
         return (k - 1, total + x[k]), None  #: unsafe
 
     return lax.scan(step, (jnp.int32(3_000), 0.0), None, length=3_000, reverse=True)[0]
+
+
+@case(i32(12), i32(min=0, max=11))
+def run_of_zeros(s, start):
+    def goes_on(count):
+        return (start + count < 12) & (s[jnp.minimum(start + count, 11)] == 0)  #: safe
+
+    return lax.while_loop(goes_on, lambda count: count + 1, 0)
+
+
+@case(i32(11), i32(min=0, max=11))
+def run_of_zeros_too_far(s, start):
+    def goes_on(count):
+        return (start + count < 12) & (s[jnp.minimum(start + count, 11)] == 0)  #: unsafe
+
+    return lax.while_loop(goes_on, lambda count: count + 1, 0)
+
+
+@case(i32(12), i32(min=0, max=11), i32(min=0, max=12))
+def length_up_to_an_end(s, start, end):
+    length = lax.while_loop(lambda count: start + count < end, lambda count: count + 1, 0)
+    return s[jnp.maximum(length - 1, 0)]  #: safe
+
+
+@case(i32(12), i32(min=0, max=11))
+def palindrome_around_a_place(s, middle):
+    def goes_on(ends):
+        low, high = ends
+        return (low >= 0) & (high < 12) & (s[jnp.maximum(low, 0)] == s[jnp.minimum(high, 11)])  #: safe
+
+    return lax.while_loop(goes_on, lambda ends: (ends[0] - 1, ends[1] + 1), (middle, middle))

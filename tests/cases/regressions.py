@@ -84,7 +84,7 @@ def bisection_past_the_end(x, wanted, n):
     def body(carry):
         low, high, fuel = carry
         middle = (low + high) // 2
-        below = x[middle] < wanted  #: unknown
+        below = x[middle] < wanted  #: unsafe
         return jnp.where(below, middle + 1, low), jnp.where(below, high, middle), fuel + 1
 
     low, _, _ = lax.while_loop(lambda c: (c[0] < c[1]) & (c[2] < 8), body, (0, n, 0))

@@ -266,3 +266,27 @@ def only_a_branch_that_never_runs(x, i, j):
         return lax.dynamic_slice(x, (i + 100,), (1,))[0]  #: safe
 
     return lax.cond(i > 7, never, lambda: lax.cond((i < j) & (j < i), never, lambda: x[i]))  #: safe
+
+
+@case(f32(8), i32(3, 8, min=0, max=3))
+def repeats_of_a_batch(x, counts):
+    def one(counts):
+        return x[jnp.repeat(jnp.arange(8), counts, total_repeat_length=20)]  #: safe declared
+
+    return jax.vmap(one)(counts)
+
+
+@case(i32(3, 20, min=0, max=15))
+def places_of_a_batch(keys):
+    def one(keys):
+        count = jnp.zeros(16, jnp.int32).at[keys].add(1)  #: safe
+        first = jnp.cumsum(count) - count
+        return jnp.arange(21)[first]  #: safe
+
+    return jax.vmap(one)(keys)
+
+
+@case(i32(3, 20, min=0, max=15))
+def places_of_all_batches(keys):
+    count = jax.vmap(lambda keys: jnp.zeros(16, jnp.int32).at[keys].add(1))(keys)  #: safe
+    return jnp.arange(21)[jnp.cumsum(count, axis=0)]  #: unsafe

@@ -353,11 +353,17 @@ def _count_up(carries: _Carries, held: Any) -> bool:
 
 
 def _rest(
-    carries: _Carries, moving: list[int], run: Any, thresholds: Any, trips: int | None, widened: bool = False
+    carries: _Carries,
+    moving: list[int],
+    run: Any,
+    thresholds: Any,
+    trips: int | None,
+    widened: bool = False,
+    ends: Any = None,
 ) -> Any:
     """Bring the moving carries to an inductive set of facts; returns the body's last environment.
 
-    `widened` says that some are at more than their first values already.
+    `widened` says that some are at more than their first values already; `ends` are numbers that end a while.
     """
     env = run()
     if not moving:
@@ -390,11 +396,12 @@ def _rest(
                 carries.now[i] = join(carries.now[i], fresh[i])
             else:
                 widened = True
-                # A bound that keeps on growing may still rest at the end of an array, hardly at another number.
+                # A bound that keeps on growing may still rest at the end of an array or where the loop ends, hardly at
+                # another number.
                 if count < PATIENCE + HOPS:
                     steps = near = near or thresholds()
                 else:
-                    steps = limits_of(carries.body)
+                    steps = limits_of(carries.body) + (ends() if ends is not None else ())
                 carries.now[i] = widen(carries.now[i], fresh[i], carries.info[i], steps)
         env = run()
     else:
@@ -568,6 +575,7 @@ def _while(
                 lambda: _near(inputs + asked + inits, thresholds_of(body) + thresholds_of(test)),
                 None,
                 guessed,
+                lambda: limits_of(test) + _near(asked, thresholds_of(test)),
             )
             trips = _trips(carries, when(carries.now, 1))
             if trips is not None:

@@ -31,7 +31,7 @@ def summed(program: Program, env: list[Any], step: Step) -> Fact:
         return plain
     if not plain.kept and step.eqn.primitive is _CUMSUM:
         plain = _growing(step.eqn, env[step.ins[0]], info, 1) or plain
-    bounds = _mass(program, env, step.ins[0], info)
+    bounds = _mass(program, env, step.ins[0], info, _summed_over(step.eqn))
     # The sums are exact modulo the width, and what they stand for fits: additions that wrap on the way do no harm.
     return plain if bounds is None else _within(plain, *bounds)
 
@@ -65,7 +65,7 @@ def before(program: Program, env: list[Any], total: Step, plain: Fact) -> Fact:
             return plain
         lo, hi = min(0, whole.lo * (n - 1)), max(0, whole.hi * (n - 1))
         sums = Fact(lo, hi, 0 if lo == hi else 1) if info.min <= lo and hi <= info.max else plain
-    bounds = _mass(program, env, total.ins[0], info)
+    bounds = _mass(program, env, total.ins[0], info, _summed_over(total.eqn))
     if bounds is not None:
         sums = _within(sums, *bounds)
     if sums.kept or plain.kept:
@@ -91,8 +91,19 @@ def _growing(eqn: Any, x: Fact, info: DtypeInfo, itself: int) -> Fact | None:
     return settle(lo, hi) if lo.min() >= info.min and hi.max() <= info.max else None
 
 
-def _mass(program: Program, env: list[Any], slot: int, info: DtypeInfo) -> tuple[int, int] | None:
-    """Bounds on any sum over distinct elements of an array that counts were scattered into."""
+def _summed_over(eqn: Any) -> tuple[int, ...]:
+    """The axes that a sum, or a running one, goes along."""
+    return tuple(eqn.params["axes"]) if "axes" in eqn.params else (int(eqn.params["axis"]),)
+
+
+def _mass(
+    program: Program, env: list[Any], slot: int, info: DtypeInfo, axes: tuple[int, ...] | None = None
+) -> tuple[int, int] | None:
+    """Bounds on any sum over distinct elements, along these axes or all, of an array that counts were scattered into.
+
+    A sum that stays at one place along another axis is reached only by the updates for that place, where each update
+    has its own: along a batch, and along a window that always starts at 0.
+    """
     made = _made(program, slot)
     if made is None or made.eqn.primitive is not _SCATTER_ADD:
         return None
@@ -100,12 +111,30 @@ def _mass(program: Program, env: list[Any], slot: int, info: DtypeInfo) -> tuple
     if info.kind not in "iu" or base.lo != 0 or base.hi != 0:
         return None
     count: Any = 1
-    for n in made.eqn.invars[2].aval.shape:
+    for n in _updates(made.eqn, axes):
         count = count * n
     if type(count) is not int or type(updates.lo) is not int or type(updates.hi) is not int:
         return None
     lo, hi = min(0, updates.lo) * count, max(0, updates.hi) * count
     return None if lo < info.min or hi > info.max else (lo, hi)
+
+
+def _updates(eqn: Any, axes: tuple[int, ...] | None) -> list[Any]:
+    """How many updates of a scatter reach elements that differ along these axes only, as factors."""
+    shape, numbers = list(eqn.invars[2].aval.shape), eqn.params["dimension_numbers"]
+    if axes is None:
+        return shape
+    windows, batching = numbers.update_window_dims, numbers.operand_batching_dims
+    apart = {*numbers.inserted_window_dims, *batching}
+    kept = [d for d in range(len(eqn.invars[0].aval.shape)) if d not in apart]
+    for d, w in zip(kept, windows, strict=True):
+        if d not in axes and d not in numbers.scatter_dims_to_operand_dims:
+            shape[w] = 1
+    rest = [u for u in range(len(shape)) if u not in windows]
+    for d, b in zip(batching, numbers.scatter_indices_batching_dims, strict=True):
+        if d not in axes:
+            shape[rest[b]] = 1
+    return shape
 
 
 def altogether(program: Program, env: list[Any], slot: int) -> int | None:

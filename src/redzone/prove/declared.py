@@ -23,6 +23,7 @@ from redzone.frontend import compat
 _JAX = os.path.dirname(os.path.abspath(jax.__file__))
 _MODE = re.compile(r"\bmode\s*=|\bfill_value\s*=")
 _CLIP = re.compile(r"""\bmode\s*=\s*(["']clip["']|\S*\bCLIP\b)""")
+_NAMED = re.compile(r"\bmode\s*=\s*(?!None\b)[A-Za-z_]")
 _FILL = re.compile(r"""\bmode\s*=\s*(["'](fill|drop)["']|\S*\bFILL_OR_DROP\b)""")
 
 #: Routines whose documentation says that what falls outside is dropped, clipped or filled.
@@ -70,7 +71,10 @@ def declared_by(site: Site) -> str:
     if site.mode in ("clip", "clamp"):
         # x.at[i].get(mode="clip") with a scalar i becomes a dynamic slice, and vmap makes a dynamic slice
         # a gather in mode clip: only the words count.
-        return "mode='clip'" if _says(site, _CLIP) or _written_in_jax(site, _CLIP) else ""
+        # What a write that clips was told by a name can only be that.
+        named = site.effect == "write" and site.mode == "clip" and _says(site, _NAMED)
+        said = named or _says(site, _CLIP) or _written_in_jax(site, _CLIP)
+        return "mode='clip'" if said else ""
     if site.mode not in ("fill", "drop"):
         return ""
     routine = _routine(site)

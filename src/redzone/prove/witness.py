@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from redzone.access.site import Site
-from redzone.domains import Fact, dtype_info, summarised
+from redzone.domains import Fact, dtype_info, meet, summarised
 from redzone.domains.fact import NORMAL
 from redzone.frontend.trace import Input
 from redzone.frontend.unwatched import unwatched
@@ -29,6 +29,8 @@ Replays = dict[frozenset[int], Replay]
 TRIES = 14
 #: How many inputs are drawn at random.
 DRAWS = 24
+#: How many of these where nothing is promised and nothing random takes part.
+FREE = 7
 #: After how many inputs for which no index could be computed no other is tried.
 BLIND = 2
 #: How many inputs are tried one by one with a number that is far from the plain ones, and which.
@@ -347,7 +349,8 @@ def _extreme(inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Ne
 
 
 def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
-    """The ends of the contract: high (promised ranges at their top, bools true, growing numbers), low, ones."""
+    """The ends of the contract: high (promised ranges at their top, bools true, growing numbers), low, ones and their
+    negatives."""
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
     for high in (True, False):
         chosen = {}
@@ -360,8 +363,8 @@ def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int
                 chosen[i] = _ramp(source)
         yield chosen
     floats = [i for i, kind in enumerate(kinds) if kind == "f"]
-    if floats:
-        yield {i: plain_value(inputs[i], facts[i], 1) for i in floats}
+    for number in (1, -1) if floats else ():
+        yield {i: plain_value(inputs[i], facts[i], number) for i in floats}
 
 
 def far_away(inputs: Sequence[Input], facts: Sequence[Fact], site: Site) -> Iterator[dict[int, Any]]:
@@ -386,11 +389,16 @@ def at_random(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[i
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
     promised = [i for i, s in enumerate(inputs) if kinds[i] in "bfiu" and not (s.open_above or s.open_below)]
     keys = [i for i, s in enumerate(inputs) if is_key(s.aval) or _may_be_key(s)]
+    free = [i for i, s in enumerate(inputs) if kinds[i] in "fi" and is_free(s)]
     if promised:
         yield {i: _spread(inputs[i], facts[i]) for i in promised}
-    for seed in range(1, DRAWS if promised or keys else 0):
+    for seed in range(1, DRAWS if promised or keys else FREE if free else 0):
         numbers = np.random.default_rng(seed)
         chosen = {i: _drawn(inputs[i], facts[i], numbers) for i in promised}
+        # Nothing is promised of these: small numbers, then larger ones.
+        near = 8 ** min(seed, 9)
+        far = {"f": Fact(-float(near), float(near)), "i": Fact(-near, near)}
+        chosen |= {i: _drawn(inputs[i], meet(facts[i], far[kinds[i]]) or facts[i], numbers) for i in free}
         for i in keys:
             aval = inputs[i].aval
             pair = np.array([0, seed], np.uint32)
