@@ -195,3 +195,27 @@ def gradient_of_a_scan(x, i):
         return total + x[k] ** 2, None  #: safe
 
     return jax.grad(lambda x: lax.scan(body, 0.0, i + jnp.arange(2))[0])(x)
+
+
+@case(i32(3, 6), f32(20))
+def rows_of_a_batch_in_order(starts, x):
+    def one(starts):
+        redzone.assume((starts[0] == 0) & (starts[-1] == 20))
+        redzone.assume(starts[1:] >= starts[:-1])
+        return lax.fori_loop(starts[2], starts[3], lambda k, total: total + x[k], 0.0)  #: masked
+
+    return jax.vmap(one)(starts)
+
+
+@case(i32(3, 6), f32(21))
+def rows_in_order(starts, x):
+    redzone.assume((starts[:, 0] == 0) & (starts[:, -1] == 20))
+    redzone.assume(starts[:, 1:] >= starts[:, :-1])
+    return x[starts]  #: safe
+
+
+@case(i32(3, 6), f32(21))
+def columns_in_order(starts, x):
+    redzone.assume((starts[:, 0] == 0) & (starts[:, -1] == 20))
+    redzone.assume(starts[1:] >= starts[:-1])
+    return x[starts]  #: requires

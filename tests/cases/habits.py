@@ -302,3 +302,31 @@ def mode_by_a_name(x, i):
 @case(f32(256), f32())
 def table_of_noise(x, t):
     return x[(jnp.floor(t).astype(int) & 255) + 1]  #: unsafe
+
+
+@case(f32(10), i32(min=0, max=9))
+def mode_of_another_call(x, i):
+    return x[i + 1] + x.at[i].get(mode="clip")  #: unsafe safe
+
+
+@case(f32(10), i32(min=0, max=9))
+def mode_of_the_write_before(x, i):
+    return x.at[i].set(0.0, mode="drop").at[i + 1].set(1.0)  #: safe unsafe
+
+
+@case(f32(10), i32(min=0, max=9))
+def mode_of_another_function(x, i):
+    return jnp.pad(x, (0, 1), mode="edge").at[i + 2].set(1.0)  #: unsafe
+
+
+@case(f32(10), i32(min=0, max=9))
+def mode_that_says_nothing(x, i):
+    return x.at[i + 1].set(1.0, mode=None)  #: unsafe
+
+
+@case(f32(10), i32(min=0, max=9))
+def mode_left_out_and_given(x, i):
+    def added(x, i, mode=None):
+        return x.at[i + 1].add(1.0, mode=mode)  #: unsafe declared
+
+    return added(x, i), added(x, i, mode="drop")

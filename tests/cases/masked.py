@@ -247,3 +247,21 @@ def the_derivative_of_what_is_dropped(v, i):
         return (jnp.zeros(10).at[jnp.where(i < 10, i, 10)].set(v, mode="drop") ** 2).sum()  #: declared
 
     return jax.grad(loss)(v)
+
+
+@case(f32(21), i32(min=0, max=30))
+def read_then_written_in_one_case(x, i):
+    return jnp.where(i < 21, x.at[0].set(x[i]), x)  #: requires safe
+
+
+@case(f32(21), i32(min=0, max=30))
+def read_then_written_in_one_case_too_wide(x, i):
+    return jnp.where(i < 22, x.at[0].set(x[i]), x)  #: unsafe safe
+
+
+@case(f32(3, 21), i32(3, min=0, max=20))
+def branch_of_a_batch_that_reads_and_writes(x, i):
+    def one(x, i):
+        return lax.cond(i < 20, lambda: x.at[i].set(x[i + 1]), lambda: x)  #: requires safe
+
+    return jax.vmap(one)(x, i)

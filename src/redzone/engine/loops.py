@@ -183,7 +183,7 @@ def counted_by(body: Program, slot: int, out: int) -> int | None:
     return None if fact is None or fact.step != 0 or type(fact.lo) is not int else sign * fact.lo
 
 
-def _after(fact: Fact, lo: int, hi: int, info: DtypeInfo, by: int) -> Fact | None:
+def _after(fact: Fact, lo: Any, hi: Any, info: DtypeInfo, by: int) -> Fact | None:
     """A first value that has moved by something in [lo, hi], a multiple of `by`; None where it could overflow."""
     if type(fact.lo) is np.ndarray:
         new = settle(fact.lo + lo, fact.hi + hi)
@@ -193,7 +193,7 @@ def _after(fact: Fact, lo: int, hi: int, info: DtypeInfo, by: int) -> Fact | Non
     # Sizes that may or may not be too large count as too large.
     if not at_most(info.min, low) or not at_most(high, info.max):
         return None
-    if fact.step == 1:
+    if fact.step == 1 or type(high) is not int or type(low) is not int:
         return Fact(low, high, 0 if low is high or low == high else 1)
     step = by if fact.step == 0 else _gcd(fact.step, by)
     return Fact(low, high, 0 if low == high else max(step, 1))
@@ -270,14 +270,15 @@ def _scan(
     if known is None:
         carries = _Carries(body, shape, inits, avals)
         trips = length if type(length) is int else None
-        exact = _count(carries, trips)
-        env_ = _rest(
-            carries,
-            [i for i in carries.moving if i not in exact],
-            lambda: runner.run(body, feed(carries.now), False),
-            lambda: _near(inputs + inits, thresholds_of(body)),
-            trips,
-        )
+        exact = _count(carries, length)
+        others = [i for i in carries.moving if i not in exact]
+
+        def run() -> list[Any]:
+            return runner.run(body, feed(carries.now), False)
+
+        env_ = _rest(carries, others, run, lambda: _near(inputs + inits, thresholds_of(body)), trips)
+        if trips is None and _bounded_growth(carries, others, env_, length):
+            env_ = run()
         known = body.memo[key] = (carries.now, exact, env_)
     now, exact, inner = known
     if context is not None:
@@ -304,17 +305,15 @@ def _scan(
             env[step.outs[1]] = _within(env[step.outs[1]], ends)
 
 
-def _count(carries: _Carries, trips: int | None) -> dict[int, Fact]:
-    """Set the facts of pure counters in the body; their values after the last iteration."""
+def _count(carries: _Carries, trips: Any) -> dict[int, Fact]:
+    """Set the facts of pure counters in the body, which runs so often; their values after the last iteration."""
     final: dict[int, Fact] = {}
-    if trips is None:
-        return final
     for i in carries.moving:
         by = carries.counter(i)
         if by is None:
             continue
         total = by * (trips - 1)
-        inside = _after(carries.first[i], min(0, total), max(0, total), carries.info[i], by)
+        inside = _after(carries.first[i], total if by < 0 else 0, total if by > 0 else 0, carries.info[i], by)
         after = _after(carries.first[i], by * trips, by * trips, carries.info[i], 0)
         if inside is not None and after is not None:
             carries.now[i] = inside
@@ -482,7 +481,7 @@ def _within(old: Fact, new: Fact) -> Fact:
     return meet(old, new) or old
 
 
-def _bounded_growth(carries: _Carries, moving: list[int], env: Any, trips: int) -> bool:
+def _bounded_growth(carries: _Carries, moving: list[int], env: Any, trips: Any) -> bool:
     """A carry that changes by something in [a, b] each time is, after t times, within t·[a, b] of its start."""
     helped = False
     for i, bound in _grown(carries, moving, env, trips).items():
@@ -493,7 +492,7 @@ def _bounded_growth(carries: _Carries, moving: list[int], env: Any, trips: int) 
     return helped
 
 
-def _grown(carries: _Carries, moving: list[int], env: Any, trips: int) -> dict[int, Fact]:
+def _grown(carries: _Carries, moving: list[int], env: Any, trips: Any) -> dict[int, Fact]:
     """What steadily changing carries can be whenever the body starts, if it does so at most this often."""
     found: dict[int, Fact] = {}
     for i in moving:

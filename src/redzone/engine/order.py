@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, settle, summarised
+from redzone.domains.symbolic import at_most, fits, larger, smaller
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
@@ -155,9 +156,13 @@ def _mean(one: Midpoint) -> Callable[[list[Any]], Fact]:
     def middle(env: list[Any]) -> Fact:
         a, b = summarised(env[one.low]), summarised(env[one.high])
         info = dtype_info(one.difference.eqn.outvars[0].aval.dtype)
-        if not (_fits(one, a, b) and b.lo - a.hi >= info.min):
+        if not fits(b.lo - a.hi, b.hi - a.lo, info.min, info.max):
             return _plainly(one.middle, env)
-        return settle((a.lo + b.lo) // 2, (a.hi + b.hi) // 2)
+        if all(type(n) is int for n in (a.lo, a.hi, b.lo, b.hi)):
+            return settle((a.lo + b.lo) // 2, (a.hi + b.hi) // 2)
+        # Between sizes without numbers: not below the less, not above the greater, and before it if the other is.
+        top = b.hi - 1 if at_most(a.hi, b.hi - 1) else larger(a.hi, b.hi)
+        return Fact(smaller(a.lo, b.lo), top)
 
     return middle
 

@@ -2,6 +2,7 @@
 
 The order is a condition on neighbours. Followed from one end to the other it says of every element that it is at
 least the first and at most the last, whatever the size; of a short array each element is bounded by all before it.
+Along one dimension of several, every row is in order.
 """
 
 from __future__ import annotations
@@ -26,16 +27,17 @@ _ABOVE, _BELOW = frozenset((_P["ge_p"], _P["gt_p"])), frozenset((_P["le_p"], _P[
 
 def use_order(program: Program, refiner: Refiner, condition: int) -> None:
     """Narrow the arrays that a condition which holds puts in order."""
-    for slot, up in _ordered(program, refiner, condition):
-        first, last = _end(program, refiner, slot, 0), _end(program, refiner, slot, -1)
+    for (slot, axis), up in _ordered(program, refiner, condition):
+        first, last = _end(program, refiner, slot, axis, 0), _end(program, refiner, slot, axis, -1)
         low, high = (first, last) if up else (last, first)
         now: Fact | None = refiner.current(slot, ALL)
         if now is None:
             continue
-        if type(now.lo) is np.ndarray and now.lo.ndim == 1:
-            lo, hi = (now.lo, now.hi) if up else (now.lo[::-1], now.hi[::-1])
-            lo, hi = np.maximum.accumulate(lo), np.minimum.accumulate(hi[::-1])[::-1]
-            fact = settle(lo, hi) if up else settle(lo[::-1], hi[::-1])
+        if type(now.lo) is np.ndarray and now.lo.ndim > axis and now.lo.shape[axis] > 1:
+            lo, hi = (now.lo, now.hi) if up else (np.flip(now.lo, axis), np.flip(now.hi, axis))
+            lo = np.maximum.accumulate(lo, axis)
+            hi = np.flip(np.minimum.accumulate(np.flip(hi, axis), axis), axis)
+            fact = settle(lo, hi) if up else settle(np.flip(lo, axis), np.flip(hi, axis))
             if (lo <= hi).all() and is_small(fact):
                 refiner.narrow(slot, fact, ALL)
         whole = summarised(now)
@@ -46,8 +48,12 @@ def use_order(program: Program, refiner: Refiner, condition: int) -> None:
             refiner.narrow(slot, Fact(lo, hi, 0 if lo == hi else 1), ALL)
 
 
-def _ordered(program: Program, refiner: Refiner, condition: int) -> Iterator[tuple[int, bool]]:
-    """The slots of arrays that a condition puts in order, and whether they rise."""
+#: The slot of an array and one of its dimensions.
+Rows = tuple[int, int]
+
+
+def _ordered(program: Program, refiner: Refiner, condition: int) -> Iterator[tuple[Rows, bool]]:
+    """The arrays that a condition puts in order along a dimension, and whether they rise."""
     waiting = [condition]
     for slot in waiting:
         step = program.defs.get(slot)
@@ -64,19 +70,19 @@ def _ordered(program: Program, refiner: Refiner, condition: int) -> Iterator[tup
                 yield found
 
 
-def _neighbours(program: Program, a: int, b: int) -> tuple[int, bool] | None:
+def _neighbours(program: Program, a: int, b: int) -> tuple[Rows, bool] | None:
     """For two slices of one array, each element beside its neighbour: the array, and whether a is the later."""
     one, other = _cut(program, a), _cut(program, b)
     if one is None or other is None or one[0] != other[0]:
         return None
-    slot, start, stop, size = one
+    rows, start, stop, size = one
     _, begin, end, _ = other
     if (start, stop, begin, end) == (1, size, 0, size - 1):
-        return slot, True
-    return (slot, False) if (begin, end, start, stop) == (1, size, 0, size - 1) else None
+        return rows, True
+    return (rows, False) if (begin, end, start, stop) == (1, size, 0, size - 1) else None
 
 
-def _differences(program: Program, refiner: Refiner, a: int, b: int) -> tuple[int, bool] | None:
+def _differences(program: Program, refiner: Refiner, a: int, b: int) -> tuple[Rows, bool] | None:
     """For `x[1:] - x[:-1] >= 0` or its contrary, where the difference does not wrap."""
     for difference, zero, sign in ((a, b, True), (b, a, False)):
         step, bound = program.defs.get(difference), summarised(refiner.current(zero, ALL))
@@ -92,28 +98,32 @@ def _differences(program: Program, refiner: Refiner, a: int, b: int) -> tuple[in
     return None
 
 
-def _cut(program: Program, slot: int) -> tuple[int, int, int, int] | None:
-    """For a slice of a row of integers: the row's slot, where the slice starts and ends, and the row's size."""
+def _cut(program: Program, slot: int) -> tuple[Rows, int, int, int] | None:
+    """For a slice of integers along one dimension: of what, where it starts and ends, and the dimension's size."""
     step = program.defs.get(slot)
     while step is not None and step.rule is SAME:
         step = program.defs.get(step.ins[0])
     if step is None or step.kind != SIMPLE or step.eqn.primitive is not _SLICE:
         return None
     p, aval = step.eqn.params, step.eqn.invars[0].aval
-    if len(aval.shape) != 1 or (p["strides"] or (1,)) != (1,) or dtype_info(aval.dtype).kind not in "iu":
+    starts, stops, shape = p["start_indices"], p["limit_indices"], aval.shape
+    if any(n != 1 for n in p["strides"] or ()) or dtype_info(aval.dtype).kind not in "iu":
         return None
-    size, start, stop = aval.shape[0], p["start_indices"][0], p["limit_indices"][0]
-    if any(type(n) is not int for n in (size, start, stop)) or size < 2:
+    if any(type(n) is not int for n in (*shape, *starts, *stops)):
         return None
-    return step.ins[0], start, stop, size
+    axes = [d for d, n in enumerate(shape) if (starts[d], stops[d]) != (0, n)]
+    if len(axes) != 1:
+        return None
+    axis = axes[0]
+    return (step.ins[0], axis), int(starts[axis]), int(stops[axis]), int(shape[axis])
 
 
-def _end(program: Program, refiner: Refiner, slot: int, which: int) -> Fact | None:
-    """What is known of the first element of a row, or of its last."""
+def _end(program: Program, refiner: Refiner, slot: int, axis: int, which: int) -> Fact | None:
+    """What is known of the first elements of all rows, or of their last."""
     best: Fact | None = None
     for step in program.supporting():
         cut = _cut(program, step.outs[0]) if _reads(step, slot) else None
-        if cut is None:
+        if cut is None or cut[0][1] != axis:
             continue
         at = 0 if which == 0 else cut[3] - 1
         if (cut[1], cut[2]) != (at, at + 1):

@@ -188,16 +188,30 @@ def _user_frames(traceback: Any) -> list[tuple[str, int, str]]:
     return _up_to_us([(f.file_name, f.start_line, f.function_name) for f in _source_info.user_frames(traceback)])
 
 
-def user_span(source_info: Any) -> tuple[int, int, int, int] | None:
-    """Line, column, end line and end column of the expression in the innermost frame outside JAX; columns in bytes."""
+#: Line, column, end line and end column of an expression; columns in bytes.
+Position = tuple[int, int, int, int]
+
+
+def user_span(source_info: Any) -> Position | None:
+    """Where the expression in the innermost frame outside JAX stands."""
+    return next((span for _, span in user_calls(source_info)), None)
+
+
+def user_calls(source_info: Any) -> list[tuple[str, Position | None]]:
+    """(file, position of the expression) of the frames outside JAX, innermost first; None where it is not known."""
     traceback = source_info.traceback
-    if traceback is None:
-        return None
+    return [] if traceback is None else list(_user_calls(traceback))
+
+
+@functools.lru_cache(1024)
+def _user_calls(traceback: Any) -> list[tuple[str, Position | None]]:
+    count, found = len(_user_frames(traceback)), []
     for f in _source_info.user_frames(traceback):
         if f.file_name != _ASSUME:
             span = (f.start_line, f.start_column, f.end_line, f.end_column)
-            return span if span[2] >= span[0] and span[3] > 0 and span[1] >= 0 else None
-    return None
+            known = span[2] >= span[0] and span[3] > 0 and span[1] >= 0
+            found.append((f.file_name, span if known else None))
+    return found[:count]
 
 
 def all_frames(source_info: Any) -> list[tuple[str, int, str]]:

@@ -21,9 +21,8 @@ from redzone.access.site import Site
 from redzone.frontend import compat
 
 _JAX = os.path.dirname(os.path.abspath(jax.__file__))
-_MODE = re.compile(r"\bmode\s*=|\bfill_value\s*=")
+_MODE = re.compile(r"\bmode\s*=\s*(?!None\b|=)|\bfill_value\s*=")
 _CLIP = re.compile(r"""\bmode\s*=\s*(["']clip["']|\S*\bCLIP\b)""")
-_NAMED = re.compile(r"\bmode\s*=\s*(?!None\b)[A-Za-z_]")
 _FILL = re.compile(r"""\bmode\s*=\s*(["'](fill|drop)["']|\S*\bFILL_OR_DROP\b)""")
 
 #: Routines whose documentation says that what falls outside is dropped, clipped or filled.
@@ -68,19 +67,18 @@ def declared_by(site: Site) -> str:
     """The words that say what happens outside, or an empty string."""
     if site.effect == "read" and _reads_back(site):
         return "jax's derivative of a scatter, which looks up who wrote last and drops again what the scatter dropped"
-    if site.mode in ("clip", "clamp"):
-        # x.at[i].get(mode="clip") with a scalar i becomes a dynamic slice, and vmap makes a dynamic slice
-        # a gather in mode clip: only the words count.
-        # What a write that clips was told by a name can only be that.
-        named = site.effect == "write" and site.mode == "clip" and _says(site, _NAMED)
-        said = named or _says(site, _CLIP) or _written_in_jax(site, _CLIP)
-        return "mode='clip'" if said else ""
-    if site.mode not in ("fill", "drop"):
+    clips = site.mode in ("clip", "clamp")
+    if not clips and site.mode not in ("fill", "drop"):
         return ""
-    routine = _routine(site)
+    routine = _routine(site) if not clips else ""
     if routine:
         return f"jax's {routine}, documented to {site.mode} what lies outside"
-    return f"mode='{site.mode}'" if _says(site, _MODE) or _written_in_jax(site, _FILL) else ""
+    # x.at[i].get(mode="clip") with a scalar i becomes a dynamic slice, and vmap makes a dynamic slice a gather in mode
+    # clip: only the words count. What a write that clips was told by a name can only be that.
+    words, any_name = (_CLIP, site.effect == "write" and site.mode == "clip") if clips else (_MODE, True)
+    mode = "clip" if clips else site.mode
+    said = _says(site, words, any_name) or _written_in_jax(site, _CLIP if clips else _FILL)
+    return f"mode='{mode}'" if said else ""
 
 
 def _reads_back(site: Site) -> bool:
@@ -116,14 +114,86 @@ def _written_by_user(eqn: Any) -> bool:
     return bool(compat.user_frames(eqn.source_info))
 
 
-def _says(site: Site, words: re.Pattern[str]) -> bool:
-    """Whether the user's statement has these words; asked only where the lines around have them."""
+def _says(site: Site, words: re.Pattern[str], any_name: bool) -> bool:
+    """Whether the call that made an access has these words, or, with `any_name`, says the mode by a name.
+
+    Where the call is not known, whether the user's statement has the words.
+    """
     for eqn in (site.eqn, *site.chain):
-        frames = compat.user_frames(eqn.source_info)
-        if frames:
-            file, line, _ = frames[0]
-            return _found(file, line, words, True)
+        calls = compat.user_calls(eqn.source_info)
+        if calls:
+            text = _told(calls)
+            if text is None:
+                file, line, _ = compat.user_frames(eqn.source_info)[0]
+                return _found(file, line, words, True)
+            return bool(words.search(text)) or (any_name and "mode=" in text)
     return False
+
+
+def _told(calls: list[tuple[str, compat.Position | None]]) -> str | None:
+    """What the innermost call says of the mode and of what is filled in, as keywords; None where it is not known.
+
+    A name that is a parameter of the function around says what that function's caller says, `None` nothing.
+    """
+    (file, span), *outer = calls
+    call = _call_at(file, span) if span is not None else None
+    if call is None:
+        return None
+    said = []
+    for keyword in call.keywords:
+        value = keyword.value
+        if keyword.arg not in ("mode", "fill_value") or (isinstance(value, ast.Constant) and value.value is None):
+            continue
+        if isinstance(value, ast.Name) and span is not None and _is_none_by_default(file, span[0], value.id):
+            handed = _call_at(*outer[0]) if outer and outer[0][1] is not None else None
+            given = [k.value for k in handed.keywords if k.arg == value.id] if handed is not None else []
+            if handed is not None and handed.args and not given:
+                given = [a for a in handed.args if isinstance(a, ast.Constant) and type(a.value) is str]
+            if not any(not isinstance(v, ast.Constant) or v.value is not None for v in given):
+                continue
+            value = given[-1]
+        said.append(f"{keyword.arg}={ast.unparse(value)}")
+    return " ".join(said)
+
+
+def _is_none_by_default(file: str, line: int, name: str) -> bool:
+    """Whether the function around a line has a parameter of this name that is None unless it is given."""
+    lines, default = linecache.getlines(file), re.compile(rf"\b{name}\b\s*(:[^=,]*)?=\s*None\b")
+    for start in range(min(line, len(lines)) - 1, -1, -1):
+        if re.match(r"\s*(async\s+)?def\s|.*\blambda\b", lines[start]):
+            return bool(default.search("".join(lines[start : min(start + _REACH, line)])))
+    return False
+
+
+#: By file, line and column and where it ends: the call that stands there.
+_calls: dict[tuple[str, compat.Position], tuple[list[str], ast.Call | None]] = {}
+#: An expression that is no call says nothing of modes.
+_NO_CALL = ast.Call(ast.Constant(None), [], [])
+
+
+def _call_at(file: str, span: compat.Position | None) -> ast.Call | None:
+    """The call that an expression is; one without keywords for what is no call, None where nothing is known."""
+    lines = linecache.getlines(file)
+    if span is None or not 0 < span[0] <= span[2] <= len(lines):
+        return None
+    known = _calls.get((file, span))
+    if known is None or known[0] is not lines:
+        known = _calls[file, span] = (lines, _parsed(lines, span))
+    return known[1]
+
+
+def _parsed(lines: list[str], span: compat.Position) -> ast.Call | None:
+    first, start, last, end = span
+    text = [line.encode() for line in lines[first - 1 : last]]
+    text[-1] = text[-1][:end]
+    text[0] = text[0][start:]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            found = ast.parse(b"(" + b"".join(text) + b")", mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    return found if isinstance(found, ast.Call) else _NO_CALL
 
 
 def _written_in_jax(site: Site, words: re.Pattern[str]) -> bool:

@@ -134,7 +134,7 @@ class Replay:
         # Where nothing may be compiled, JAX need not even start.
         with _on_cpu() if self.compiles else contextlib.nullcontext(), np.errstate(all="ignore"):
             try:
-                self.run(self.plan(self.jaxpr, self.consts, _NONE), [_plain(a) for a in arguments])
+                self.run(self.plan(self.jaxpr, self.consts, _NONE), self.plainly(arguments))
             except GaveUp:
                 if self.assumes:
                     self.found = {}
@@ -142,6 +142,10 @@ class Replay:
                 self.found = {}
         self.purse.left -= given - max(self.left, 0) - self.spared
         return self.found
+
+    def plainly(self, arguments: list[Any]) -> list[Any]:
+        """Inputs as numpy has them."""
+        return [_plain(a) for a in arguments]
 
     def needed(self) -> frozenset[int]:
         """The inputs that the accesses depend on, by their place."""

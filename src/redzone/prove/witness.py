@@ -20,6 +20,7 @@ from redzone.prove.masks import Thrown
 from redzone.prove.need import FAR, Need, is_far
 from redzone.prove.pasted import pasted
 from redzone.prove.replay import Purse, Replay
+from redzone.prove.visible import is_visible
 from redzone.report.model import Condition, Witness
 
 #: By accesses: what replays toward them.
@@ -33,6 +34,8 @@ DRAWS = 24
 FREE = 7
 #: After how many inputs for which no index could be computed no other is tried.
 BLIND = 2
+#: How many inputs may show what nobody sees before none is believed.
+HIDDEN = 12
 #: How many inputs are tried one by one with a number that is far from the plain ones, and which.
 ALONE = 3
 HUGE = 1_000_000
@@ -279,7 +282,7 @@ def witnesses(
     if not has_sizes(inputs):
         return result
     replay = _toward(closed, sites, purse, {} if replays is None else replays, thrown or {})
-    tried, blind = set() if tried is None else tried, 0
+    tried, blind, hidden = set() if tried is None else tried, 0, 0
     for chosen in itertools.islice(candidates, tries):
         if len(result) == len(sites) or purse.left <= 0:
             break
@@ -296,13 +299,18 @@ def witnesses(
             left = [site for site in sites if id(site.eqn) in found and id(site.eqn) not in result]
             found = Replay(closed, left, purse.sure, thrown).attempt(arguments) if left else {}
         for key, (index, path) in found.items():
-            if key in result:
+            if key in result or not (hidden < HIDDEN and _is_seen(closed, sites, key, arguments)):
+                hidden += key not in result
                 continue
             needed = replay.needed()
             relevant = [i for i in sorted(chosen) if i in needed] or sorted(needed)[:4]
             shown = ", ".join(f"{inputs[i].name}={pasted(arguments[i])}" for i in relevant)
             result[key] = Witness(tuple(arguments), index, path, shown)
     return result
+
+
+def _is_seen(closed: Any, sites: Sequence[Site], key: int, arguments: list[Any]) -> bool:
+    return is_visible(closed, next(site for site in sites if id(site.eqn) == key), arguments)
 
 
 def _toward(closed: Any, sites: Sequence[Site], purse: Purse, replays: Replays, thrown: Thrown) -> Replay:

@@ -202,6 +202,8 @@ def modulo(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
             r = a.lo % b.lo
             return settle(r, r)
         a = summarised(a)
+    if not _numbers(a, b) and at_most(1, b.lo):
+        return a if at_most(0, a.lo) and at_most(a.hi, b.lo - 1) else Fact(0, b.hi - 1)
     if b.lo > 0:
         if a.lo >= 0 and a.hi < b.lo:
             return a

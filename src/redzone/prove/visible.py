@@ -1,0 +1,279 @@
+"""Does anybody see what is read outside an array? What was read there is followed to the program's results.
+
+A read that leaves its array on some input is a mistake only if it matters: lanes of a batched loop that are done,
+branches that vmap turned into selects and masks of the program's own throw away much. The program is run once more on
+that input, and each number knows whether it was made from what was read outside: a select passes on what it picks, a
+write what it writes, a rearrangement moves it, anything else spreads it. Where it reaches no result, the input shows
+nothing. What decides a branch, or goes on as an index, is seen.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from redzone.access.site import Site
+from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, WHILE_P, children
+from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
+from redzone.prove.replay import Broken, GaveUp, Purse, Replay
+from redzone.prove.replay_plan import Plan
+from redzone.rules import RULES
+
+_P = primitives()
+_GATHER, _DYNAMIC_SLICE, _SELECT, _AND, _OR = (
+    _P[name] for name in ("gather_p", "dynamic_slice_p", "select_n_p", "and_p", "or_p")
+)
+#: Equations that move numbers about: which of their operands those are; the others say where to.
+_MOVED: dict[Any, tuple[int, ...] | None] = {
+    **{
+        _P[f"{name}_p"]: None for name in ("broadcast_in_dim", "reshape", "squeeze", "transpose", "rev", "slice", "pad")
+    },
+    **{_P[f"{name}_p"]: None for name in ("concatenate", "stack", "copy") if f"{name}_p" in _P},
+    _GATHER: (0,),
+    _DYNAMIC_SLICE: (0,),
+    _P["scatter_p"]: (0, 2),
+    _P["dynamic_update_slice_p"]: (0, 1),
+}
+#: What can make nothing of a number: choosing another, and conditions that are decided without it.
+_HIDING = frozenset((_SELECT, _AND, _OR, _P["scatter_p"], _P["dynamic_update_slice_p"]))
+#: What running a program to its end may cost.
+COST = 4_000
+#: A program with more equations is not run for it.
+LONGEST = 600
+
+
+def is_visible(closed: Any, site: Site, arguments: list[Any]) -> bool:
+    """Whether what an access reads outside its array on these inputs reaches any result, as far as can be told."""
+    if site.effect != "read" or site.eqn.primitive not in (_GATHER, _DYNAMIC_SLICE):
+        return True
+    if _equations(open_jaxpr(closed)[0], LONGEST) > LONGEST:
+        return True
+    purse = Purse(COST, compiles=False, each=COST)
+    # Numbers need only be about right.
+    purse.sure = purse
+    follow = _Following(closed, site, purse)
+    return not follow.may_hide(follow.jaxpr, set()) or follow.reaches_a_result(arguments)
+
+
+def _equations(jaxpr: Any, enough: int) -> int:
+    """How many equations a jaxpr has, with those inside; not counted further where that is enough."""
+    count = len(jaxpr.eqns)
+    for eqn in jaxpr.eqns:
+        if count > enough:
+            break
+        if eqn.primitive not in PLAIN:
+            count += sum(_equations(inner, enough) for inner in children(eqn))
+    return count
+
+
+class _Seen(Exception):
+    """What was read outside decides where the program goes, or nobody can tell what it does."""
+
+
+class Marked:
+    """A value of which some elements were made from what was read outside."""
+
+    __slots__ = ("mask", "value")
+
+    def __init__(self, value: Any, mask: Any) -> None:
+        self.value = value
+        self.mask = mask
+
+    def row(self, t: int) -> Any:
+        return _marked(self.value[t], self.mask[t])
+
+
+def _marked(value: Any, mask: Any) -> Any:
+    return Marked(value, mask) if np.any(mask) else value
+
+
+def _plain(value: Any) -> Any:
+    return value.value if type(value) is Marked else value
+
+
+def _mask(value: Any) -> Any:
+    return value.mask if type(value) is Marked else np.zeros(np.shape(value), bool)
+
+
+class _Following(Replay):
+    """Runs one program to its end on one input, and follows what one access reads outside."""
+
+    def __init__(self, closed: Any, site: Site, purse: Purse) -> None:
+        super().__init__(closed, [site], purse)
+        self.site = site
+        self.left_once = False
+        """Whether anything was read outside."""
+
+    def may_hide(self, jaxpr: Any, reached: set[Any]) -> bool:
+        """Whether what is read meets anything that can throw it away; `reached` is what it has come to, and grows."""
+        for eqn in jaxpr.eqns:
+            mine = [k for k, v in enumerate(eqn.invars) if type(v) is not Literal and v in reached]
+            if not mine and not self.inside(eqn):
+                continue
+            if eqn.primitive in CALLS:
+                inner = open_jaxpr(eqn.params[CALLS[eqn.primitive]])[0]
+                within = {inner.invars[k] for k in mine if k < len(inner.invars)}
+                if self.may_hide(inner, within):
+                    return True
+                made = zip(eqn.outvars, inner.outvars, strict=False)
+                reached.update([v for v, result in made if type(result) is not Literal and result in within])
+                continue
+            if eqn.primitive in _HIDING or (eqn.primitive not in PLAIN and eqn is not self.site.eqn):
+                return True
+            reached.update(eqn.outvars)
+        return False
+
+    def reaches_a_result(self, arguments: list[Any]) -> bool:
+        jaxpr, reached = self.jaxpr, set[Any]()
+        for eqn in jaxpr.eqns:
+            if self.inside(eqn) or any(type(v) is not Literal and v in reached for v in eqn.invars):
+                reached.update(eqn.outvars)
+        asked = frozenset(i for i, v in enumerate(jaxpr.outvars) if type(v) is not Literal and v in reached)
+        self.left = self.purse.each
+        try:
+            with np.errstate(all="ignore"):
+                results = self.run(self.plan(jaxpr, self.consts, asked), self.plainly(arguments))
+        except (GaveUp, Broken, _Seen):
+            return True
+        return not self.left_once or any(results[i] is None or type(results[i]) is Marked for i in asked)
+
+    def run(self, plan: Plan, arguments: list[Any]) -> list[Any]:
+        values = plan.values.copy()
+        values[: len(arguments)] = arguments
+        for eqn, mine, operands, places, _, single, function, _ in plan.steps:
+            self.left -= 1
+            if self.left < 0:
+                raise GaveUp
+            inputs = [values[k] for k in operands]
+            for k, result in zip(places, self.results(eqn, inputs, mine, single, function), strict=False):
+                values[k] = result
+        return [values[k] for k in plan.results]
+
+    def results(self, eqn: Any, inputs: list[Any], mine: frozenset[int], single: Any, function: Any) -> list[Any]:
+        """What an equation yields, with what of it is made from what was read outside."""
+        reads = eqn is self.site.eqn
+        if not reads and not any(type(x) is Marked for x in inputs):
+            return self.plain_results(eqn, inputs, mine, single, function)
+        if eqn.primitive is COND_P:
+            if inputs[0] is None or type(inputs[0]) is Marked:
+                raise _Seen
+            return self.branch(eqn, inputs, mine)
+        if eqn.primitive is SCAN_P:
+            return self.scan(eqn, inputs, mine)
+        if eqn.primitive is WHILE_P:
+            return self.loop(eqn, inputs, mine)
+        given = [_plain(x) for x in inputs]
+        if not reads and eqn.primitive is _SELECT and not np.ndim(given[0]) and type(inputs[0]) is not Marked:
+            # Of the other cases nothing need be known.
+            return [inputs[1 + int(given[0])]]
+        results = self.plain_results(eqn, given, mine, single, function)
+        if any(result is None for result in results):
+            raise _Seen
+        masks = [self.spread(eqn, inputs, function, results)] if len(results) == 1 else None
+        if reads and masks is not None:
+            outside = self.outside(given)
+            if outside is None:
+                raise _Seen
+            self.left_once = self.left_once or bool(outside.any())
+            masks = [masks[0] | outside]
+        return [
+            _marked(r, masks[k] if masks is not None else np.ones(np.shape(r), bool)) for k, r in enumerate(results)
+        ]
+
+    def plain_results(self, eqn: Any, inputs: list[Any], mine: frozenset[int], single: Any, function: Any) -> list[Any]:
+        known = all(x is not None for x in inputs)
+        if single is not None and known:
+            return [single(*inputs)]
+        results: list[Any] | None = function(inputs) if function is not None and known else None
+        return self.step(eqn, inputs, mine) if results is None else results
+
+    def spread(self, eqn: Any, inputs: list[Any], function: Any, results: list[Any]) -> Any:
+        """Which elements of the only result are made from marked ones."""
+        shape, primitive = np.shape(results[0]), eqn.primitive
+        masks = [_mask(x) for x in inputs]
+        if primitive is _SELECT:
+            which = np.broadcast_to(np.asarray(_plain(inputs[0]), np.int64), shape)
+            return np.choose(which, [np.broadcast_to(m, shape) for m in masks[1:]]) | masks[0]
+        if primitive in (_AND, _OR) and np.asarray(results[0]).dtype == bool:
+            a, b = (np.asarray(_plain(x)) for x in inputs)
+            # What is False settles a conjunction, what is True the other.
+            a, b = (~a, ~b) if primitive is _AND else (a, b)
+            decided = (a & ~masks[0]) | (b & ~masks[1])
+            return (masks[0] | masks[1]) & ~decided
+        if primitive in _MOVED and function is not None:
+            moved = _MOVED[primitive]
+            if not any(m.any() for k, m in enumerate(masks) if moved is not None and k not in moved):
+                # The marks are moved as the numbers are.
+                numbers = [
+                    m.astype(np.asarray(_plain(x)).dtype) if moved is None or k in moved else x
+                    for k, (x, m) in enumerate(zip(inputs, masks, strict=True))
+                ]
+                found = function(numbers)
+                if found is not None:
+                    return np.asarray(found[0]) != 0
+        rule = RULES.get(primitive)
+        if rule is not None and rule.pointwise and all(m.shape in ((), shape) for m in masks):
+            return np.logical_or.reduce([np.broadcast_to(m, shape) for m in masks])
+        return np.full(shape, any(m.any() for m in masks))
+
+    def outside(self, inputs: list[Any]) -> Any:
+        """For each element of the access's result, whether it was read by an index tuple that leaves the array."""
+        eqn, columns = self.site.eqn, self.site.columns
+        if any(c.also is not None or c.repeat != 1 or inputs[c.operand] is None for c in columns):
+            return None
+        shape = eqn.outvars[0].aval.shape
+        if eqn.primitive is _DYNAMIC_SLICE:
+            return np.full(shape, any(not 0 <= int(inputs[c.operand]) <= c.limit for c in columns))
+        indices = np.asarray(inputs[1])
+        left: Any = np.zeros(indices.shape[:-1], bool)
+        for c in columns:
+            # Whole numbers of any width, compared as such.
+            index = indices[..., c.column].astype(object)
+            left = left | np.asarray((index < 0) | (index > c.limit), bool)
+        batch = iter(left.shape)
+        offsets = eqn.params["dimension_numbers"].offset_dims
+        return np.broadcast_to(left.reshape([1 if d in offsets else next(batch) for d in range(len(shape))]), shape)
+
+    def scan(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
+        p = eqn.params
+        (first, count), length = scan_counts(p), p["length"]
+        consts, carry, xs = inputs[:first], inputs[first : first + count], inputs[first + count :]
+        rows: list[Any] = [None] * length
+        plan = self.plan(*open_jaxpr(p["jaxpr"]), self.carried(eqn, outs))
+        for t in range(length - 1, -1, -1) if p["reverse"] else range(length):
+            row = [x if x is None else x.row(t) if type(x) is Marked else x[t] for x in xs]
+            results = self.run(plan, [*consts, *carry, *row])
+            carry, rows[t] = results[:count], results[count:]
+        return [*carry, *(_stacked([r[i] for r in rows], v.aval) for i, v in enumerate(eqn.outvars[count:]))]
+
+    def loop(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
+        p = eqn.params
+        nt, nb = p["cond_nconsts"], p["body_nconsts"]
+        carry, wanted = inputs[nt + nb :], self.carried(eqn, outs)
+        test = self.plan(*open_jaxpr(p["cond_jaxpr"]), frozenset({0}))
+        body = self.plan(*open_jaxpr(p["body_jaxpr"]), wanted)
+        while True:
+            going = self.run(test, [*inputs[:nt], *carry])[0]
+            if going is None or type(going) is Marked:
+                raise _Seen
+            if not np.any(going):
+                return list(carry)
+            new = self.run(body, [*inputs[nt : nt + nb], *carry])
+            # Lanes of a batched loop whose condition fails keep what they have.
+            carry = new if not np.ndim(going) else [_kept(going, a, b) for a, b in zip(new, carry, strict=True)]
+
+
+def _kept(holds: Any, new: Any, old: Any) -> Any:
+    if new is None or old is None:
+        return None
+    where = holds.reshape(holds.shape + (1,) * (np.ndim(_plain(new)) - holds.ndim))
+    return _marked(np.where(where, _plain(new), _plain(old)), np.where(where, _mask(new), _mask(old)))
+
+
+def _stacked(rows: list[Any], aval: Any) -> Any:
+    if any(r is None for r in rows):
+        return None
+    if not rows:
+        return np.zeros(aval.shape, aval.dtype)
+    return _marked(np.stack([np.asarray(_plain(r)) for r in rows]), np.stack([_mask(r) for r in rows]))
