@@ -73,6 +73,60 @@ def associative(x, i):
     return x[lax.associative_scan(jnp.maximum, i)]  #: safe
 
 
+@case(f32(10), i32(40, 10, min=0, max=9))
+def associative_over_rows(x, i):
+    return x[lax.associative_scan(jnp.minimum, i)]  #: safe
+
+
+@case(f32(9), i32(40, 10, min=0, max=9))
+def associative_over_rows_of_a_short_table(x, i):
+    return x[lax.associative_scan(jnp.minimum, i)]  #: unsafe
+
+
+@case(f32(9), i32(40, 10), requires=("-9 ≤ i ≤ 8",))
+def associative_over_rows_of_anything(x, i):
+    return x[lax.associative_scan(jnp.minimum, i)]  #: requires
+
+
+@case(f32(10), i32(4000, min=0, max=9), i32(4000, min=0, max=9))
+def every_other_of_two(x, a, b):
+    return x[lax.pad(a, 0, [(0, 1, 1)]) + lax.pad(b, 0, [(1, 0, 1)])]  #: safe
+
+
+@case(f32(10), i32(2000, min=0, max=9), i32(2000, min=0, max=9))
+def one_after_the_other_of_two(x, a, b):
+    return x[lax.pad(a, 0, [(0, 2000, 0)]) | lax.pad(b, 0, [(2000, 0, 0)])]  #: safe
+
+
+@case(f32(10), i32(4000, min=0, max=9), i32(4000, min=1, max=9))
+def every_other_of_two_by_the_greater(x, a, b):
+    low = np.iinfo(np.int32).min
+    at = jnp.maximum(lax.pad(a, low, [(0, 1, 1)]), lax.pad(b, low, [(1, 0, 1)]))
+    return x.at[at].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(10), i32(2000, min=0, max=9), i32(2000, min=0, max=9))
+def every_third_of_two(x, a, b):
+    low = np.iinfo(np.int32).min
+    at = jnp.maximum(lax.pad(a, low, [(0, 2, 2)]), lax.pad(b, low, [(1, 1, 2)]))
+    return x.at[at].get(mode="promise_in_bounds")  #: unsafe
+
+
+@case(f32(10), i32(2000, min=0, max=9), i32(2000, min=0, max=9))
+def every_other_of_two_in_the_same_places(x, a, b):
+    return x[lax.pad(a, 0, [(0, 1, 1)]) + lax.pad(b, 0, [(0, 1, 1)])]  #: unsafe
+
+
+@case(f32(10), i32(2001, min=0, max=9), i32(2000, min=0, max=9))
+def one_after_the_other_with_one_in_common(x, a, b):
+    return x[lax.pad(a, 0, [(0, 1999, 0)]) + lax.pad(b, 0, [(2000, 0, 0)])]  #: unsafe
+
+
+@case(f32(10), i32(2000, min=0, max=9), i32(2000, min=0, max=9))
+def every_other_of_two_between_ones(x, a, b):
+    return x[lax.pad(a, 1, [(0, 1, 1)]) + lax.pad(b, 0, [(1, 0, 1)])]  #: unsafe
+
+
 @case(f32(5), f32(4), f32(3))
 def searched(x, line, queries):
     return x[jnp.searchsorted(jnp.sort(line), queries)]  #: safe

@@ -336,5 +336,11 @@ ENGINE_MUTANTS = [
         "an index counts from before the end", f"{FORWARD}:from_the_end", lambda right: lambda i, n: right(i, n - 1)
     ),
     EngineMutant("≠ settles <", f"{REFINE}:_SAYS", lambda right: {**right, "ne": {"eq": 0, "lt": 1}}),
+    EngineMutant("padded elements never meet", "engine.interleaved:_beside", _constant(True)),
+    EngineMutant(
+        "nothing is left between padded elements",
+        "engine.interleaved:_inside",
+        lambda right: lambda places, size: size / 2,
+    ),
     EngineMutant("every callback raises", "engine.errors:_never_returns", _constant(True)),
 ]

@@ -321,6 +321,7 @@ def bit_and(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
 
 
 def bit_or(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
+    """Of numbers that are not negative it is no more than their sum: the bits both have count once."""
     if info.kind == "b":
         a, b = pair(a, b)
         return settle(a.lo | b.lo, a.hi | b.hi)
@@ -328,18 +329,19 @@ def bit_or(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     if a.step == 0 and b.step == 0:
         return scalar(a.lo | b.lo)
     if a.lo >= 0 and b.lo >= 0:
-        return Fact(max(a.lo, b.lo), _ones(max(a.hi, b.hi)))
+        return Fact(max(a.lo, b.lo), min(_ones(max(a.hi, b.hi)), a.hi + b.hi))
     return invert(bit_and(invert(a, info), invert(b, info), info), info)
 
 
 def bit_xor(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
+    """Of numbers that are not negative it lies between their difference and their sum, which carry."""
     a, b = summarised(a), summarised(b)
     if a.step == 0 and b.step == 0:
         return scalar(a.lo ^ b.lo)
     if info.kind == "b":
         return BOOL
     if a.lo >= 0 and b.lo >= 0:
-        return Fact(0, _ones(max(a.hi, b.hi)))
+        return Fact(max(0, a.lo - b.hi, b.lo - a.hi), min(_ones(max(a.hi, b.hi)), a.hi + b.hi))
     widest = _ones(max(max(x, -x - 1) for x in (a.lo, a.hi, b.lo, b.hi)))
     return Fact(-widest - 1, widest)
 
