@@ -44,6 +44,33 @@ def rematerialised(x, i):
     return jax.grad(jax.checkpoint(lambda v: jnp.sin(v[i])))(x)  #: safe
 
 
+@case(f32(28), i32(4, 3, min=0, max=9))
+def sums_over_lanes(x, i):
+    return jax.vmap(lambda row: x[lax.psum(row, "rows")], axis_name="rows", in_axes=1)(i)  #: safe
+
+
+@case(f32(28), i32(3, 4, min=0, max=9))
+def sums_over_more_lanes(x, i):
+    return jax.vmap(lambda row: x[lax.psum(row, "rows")], axis_name="rows", in_axes=1)(i)  #: unsafe
+
+
+@case(f32(109), i32(4, 3, min=0, max=9))
+def sums_over_lanes_of_lanes(x, i):
+    inner = jax.vmap(lambda k: x[lax.psum(k, ("rows", "columns"))], axis_name="columns")  #: safe
+    return jax.vmap(inner, axis_name="rows")(i)
+
+
+@case(f32(36), i32(4, 3, min=0, max=9))
+def sums_over_lanes_of_some_lanes(x, i):
+    inner = jax.vmap(lambda k: x[lax.psum(k, "columns") + lax.psum(1, "rows")], axis_name="columns")  #: safe
+    return jax.vmap(inner, axis_name="rows")(i)
+
+
+@case(f32(10), i32(3, 6, min=0, max=3))
+def sums_over_lanes_scattered(x, i):
+    return jax.vmap(lambda row: x[lax.psum_scatter(row[:3], "rows")], axis_name="rows")(i)  #: safe
+
+
 @case(flag(4))
 def slots_by_cumsum_from_minus_one(keep):
     slot = jnp.cumsum(keep) - 1

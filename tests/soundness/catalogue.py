@@ -206,6 +206,8 @@ def _folds(dtypes: tuple[str, ...] = DTYPES) -> Iterator[Entry]:
             for reverse in (False, True):
                 run = functools.partial(op, axis=0, reverse=reverse)
                 yield f"{op.__name__} {dtype} {reverse}", run, two
+        summed = jax.vmap(jax.vmap(lambda v: lax.psum((v, 2 * v), "l"), axis_name="l"), axis_name="m")
+        yield f"psum {dtype}", summed, two
         yield f"argmax {dtype}", lambda v: lax.argmax(v, 0, np.int32), two
         yield f"sort {dtype}", lambda v: lax.sort(v, dimension=0), two
         yield f"top_k {dtype}", lambda v: lax.top_k(v, 2), two
@@ -224,6 +226,7 @@ def _folds(dtypes: tuple[str, ...] = DTYPES) -> Iterator[Entry]:
         yield f"{cumulative.__name__} float32", cumulative, _of("float32", (4,))
     for fold in (lax.reduce_and_p, lax.reduce_or_p, lax.reduce_xor_p):
         yield f"{fold.name} bool", lambda v, f=fold: f.bind(v, axes=(0,)), _of("bool", (4, 3))
+    yield "psum float32", jax.vmap(lambda v: lax.psum(v, "l"), axis_name="l"), _of("float32", (4, 3))
     yield "sort float32", lambda v: lax.sort(v), _of("float32", (4,))
     yield "top_k float32", lambda v: lax.top_k(v, 2), _of("float32", (4,))
     for window in ((2,), (3,)):

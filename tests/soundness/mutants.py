@@ -567,6 +567,7 @@ FOLDS = [
         ),
         ("high one short", ("reduce_sum int32 (0,)",), HIGH_ONE_SHORT),
     ),
+    *_of("psum_p", ("forgets the count", ("psum int32",), instead(_sum_once))),
     *_of("reduce_prod_p", ("forgets the count", ("reduce_prod int32 (0,)",), instead(_sum_once))),
     *_of(
         "reduce_max_p",

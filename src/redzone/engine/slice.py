@@ -7,7 +7,7 @@ its operands are, nothing is asked. Loops ask until the set of carries that matt
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from redzone.engine.sharing import share
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
 from redzone.rules import RULES, Rule
+from redzone.rules.reductions import summed_up
 from redzone.rules.table import SAME, SUMMARY, anything
 
 #: A sub-program up to this many equations is inlined even where it is called more than once.
@@ -189,6 +190,16 @@ class Slicer:
                 return program, kept, same
             wanted, guess = wanted | more, True
 
+    def shards(self, names: Iterable[Any]) -> int | None:
+        """How many shards lie along these axes; None where that is not known."""
+        count = 1
+        for name in names:
+            size = self.axes.get(name)
+            if size is None:
+                return None
+            count *= int(size)
+        return count
+
     def made(self, jaxpr: Any) -> dict[Any, Any]:
         """The equation of a jaxpr that makes each of its variables."""
         known = self.makers.get(id(jaxpr))
@@ -218,6 +229,25 @@ def _constant_fact(value: Any) -> Fact:
 def _moved(same: dict[int, int], by: int) -> dict[int, int]:
     """Carries by their positions among a jaxpr's inputs."""
     return {by + k: by + first for k, first in same.items()}
+
+
+def _over_shards(frame: Frame, eqn: Any) -> Rule | None:
+    """The rule of a sum over named axes, where it is known how many shards lie along them."""
+    shards = frame.slicer.shards(a for a in eqn.params["axes"] if not isinstance(a, int | np.integer))
+    if shards is None:
+        return None
+
+    def apply(eqn: Any, *facts: Fact) -> Any:
+        return summed_up(eqn, facts, shards)
+
+    return Rule(apply)
+
+
+#: By primitive: what looks for a rule that fits an equation better, where it stands, than its primitive's does.
+_CLOSER: dict[Any, Callable[[Frame, Any], Rule | None]] = {
+    **dict.fromkeys(ROUNDS, rounded_once),
+    **{primitives()[n]: _over_shards for n in ("psum_p", "psum2_p", "psum_invariant_p") if n in primitives()},
+}
 
 
 def counts(frame: Frame, eqn: Any) -> bool:
@@ -417,8 +447,9 @@ class _Build:
             rule = self.without_rule(eqn, frame)
             if rule is None:
                 return
-        if primitive in ROUNDS:
-            rule = rounded_once(frame, eqn) or rule
+        closer = _CLOSER.get(primitive)
+        if closer is not None:
+            rule = closer(frame, eqn) or rule
         needs = rule.needs
         if needs == "all" and not (rule.floats or dtype_info(outvars[0].aval.dtype).integral or counts(frame, eqn)):
             rule, needs = _ANYTHING, "none"
@@ -559,10 +590,7 @@ class _Build:
 
     def axis_index(self, eqn: Any, frame: Frame) -> None:
         name = eqn.params["axis_name"]
-        size: Any = 1
-        for n in name if isinstance(name, tuple) else (name,):
-            known = self.slicer.axes.get(n)
-            size = None if known is None or size is None else size * known
+        size = self.slicer.shards(name if isinstance(name, tuple) else (name,))
         fact = Fact(0, size - 1) if size is not None else top(eqn.outvars[0].aval.dtype)
 
         def position(_: Any, *__: Fact) -> Fact:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from redzone.domains import TOP_FLOAT, DtypeInfo, Fact, scalar, settle, summarised
+from redzone.domains import TOP_FLOAT, DtypeInfo, Fact, join, scalar, settle, summarised
 from redzone.domains.fact import SMALL
 from redzone.domains.symbolic import at_most
 from redzone.rules import floats
@@ -30,11 +30,15 @@ def _without(fact: Fact, axes: Any) -> Fact:
 
 @rule("reduce_sum_p")
 def _reduce_sum(eqn: Any, a: Fact) -> Fact:
-    info, axes, shape = of(eqn.outvars[0]), eqn.params["axes"], eqn.invars[0].aval.shape
+    return _summed_along(a, eqn.invars[0].aval.shape, eqn.params["axes"], eqn.outvars[0])
+
+
+def _summed_along(a: Fact, shape: Any, axes: Any, out: Any) -> Fact:
+    info = of(out)
     if info.kind == "f":
         return floats.total(a, _count(shape, axes), info)
     if not info.integral or info.kind == "b":
-        return top_of(eqn.outvars[0])
+        return top_of(out)
     if type(a.lo) is np.ndarray:
         folded = _count(shape, [x for x in axes if a.lo.shape[x] == 1])
         if type(folded) is int and _count(shape, axes) * SMALL < 2**62:
@@ -226,6 +230,49 @@ def _exchanged(eqn: Any, *facts: Fact) -> Any:
     return facts[0] if len(eqn.outvars) == 1 else list(facts)
 
 
+@rule("psum_p", "psum2_p", "psum_invariant_p")
+def _psum(eqn: Any, *facts: Fact) -> Any:
+    """Where an axis is named, how many shards lie along it is for the slicer to say."""
+    named = any(not isinstance(a, int | np.integer) for a in eqn.params["axes"])
+    return anything(eqn) if named else summed_up(eqn, facts, 1)
+
+
+def summed_up(eqn: Any, facts: tuple[Fact, ...], shards: int) -> Any:
+    """Sums over dimensions that vmap has put in place of named axes, and then over so many shards."""
+    axes = [int(a) for a in eqn.params["axes"] if isinstance(a, int | np.integer)]
+    groups = eqn.params.get("axis_index_groups") is not None
+    found = [
+        _over_shards(_summed_along(a, v.aval.shape, axes, out), shards, groups, out)
+        for a, v, out in zip(facts, eqn.invars, eqn.outvars, strict=True)
+    ]
+    return found[0] if len(found) == 1 else found
+
+
+def _over_shards(a: Fact, shards: int, groups: bool, out: Any) -> Fact:
+    """The sum of what so many shards hold, or, in `groups`, some of them: at least one."""
+    info, a = of(out), summarised(a) if shards > 1 else a
+    if shards == 1 or not (info.integral or info.kind == "f"):
+        return a
+    if info.kind == "f":
+        return TOP_FLOAT if groups else floats.total(a, shards, info)
+    if info.kind == "b" or type(a.lo) is not int or type(a.hi) is not int:
+        return top_of(out)
+    lo, hi = a.lo * shards, a.hi * shards
+    return wrapped(min(lo, a.lo), max(hi, a.hi), 1, info) if groups else wrapped(lo, hi, a.step, info)
+
+
+@rule("reduce_scatter_p")
+def _reduce_scatter(eqn: Any, a: Fact) -> Fact:
+    groups = eqn.params.get("axis_index_groups") is not None
+    return _over_shards(a, int(eqn.params["axis_size"]), groups, eqn.outvars[0])
+
+
+@rule("ragged_all_to_all_p", needs=(0, 1))
+def _ragged(eqn: Any, a: Fact, received: Fact, *_: Fact) -> Fact:
+    """Rows of the shards' operands, written over parts of another array."""
+    return join(summarised(a), summarised(received))
+
+
 @rule("ppermute_p", "collective_permute_p", "psend_p")
 def _permuted(eqn: Any, a: Fact) -> Fact:
     """A shard nobody sends to receives zeros."""
@@ -290,10 +337,6 @@ def _permuted(eqn: Any, a: Fact) -> Fact:
     "mulhi_p",
     "after_all_p",
     "create_token_p",
-    "psum_p",
-    "psum2_p",
-    "psum_invariant_p",
-    "reduce_scatter_p",
     "platform_index_p",
     "custom_lin_p",
     "get_p",
