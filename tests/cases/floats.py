@@ -136,3 +136,36 @@ def in_a_branch(x, t):
 @case(f32(10), f32(min=0.0, max=1e6))
 def in_the_other_branch(x, t):
     return lax.cond(t > 9, lambda: x[t.astype(np.int32)], lambda: 0.0)  #: unsafe
+
+
+# In types of few digits.
+
+
+@case(f32(11), f32(8, min=0.0, max=10.02))
+def a_place_in_few_digits(x, at):
+    return x[at.astype(jnp.bfloat16).astype(np.int32)]  #: safe
+
+
+@case(f32(11), f32(8, min=0.0, max=10.98))
+def a_place_in_few_digits_rounded_up(x, at):
+    return x[at.astype(jnp.bfloat16).astype(np.int32)]  #: unknown
+
+
+@case(f32(2), i32(8, min=0, max=2**24 + 2))
+def a_whole_number_of_many_digits(x, n):
+    return x[(n.astype(np.float32) - 2.0**24).astype(np.int32).clip(0) // 2]  #: safe
+
+
+@case(f32(2), i32(8, min=0, max=2**24 + 3))
+def a_whole_number_of_many_digits_rounded_up(x, n):
+    return x[(n.astype(np.float32) - 2.0**24).astype(np.int32).clip(0) // 2]  #: unsafe
+
+
+@case(f32(11), f32(8, min=0.0, max=9.9))
+def a_place_of_reduced_precision(x, at):
+    return x[lax.reduce_precision(at, 8, 10).astype(np.int32)]  #: safe
+
+
+@case(f32(10), f32(8, min=0.0, max=9.9))
+def a_place_of_much_reduced_precision(x, at):
+    return x[lax.reduce_precision(at, 8, 2).astype(np.int32)]  #: unknown

@@ -342,5 +342,7 @@ ENGINE_MUTANTS = [
         "engine.interleaved:_inside",
         lambda right: lambda places, size: size / 2,
     ),
+    EngineMutant("combining leads no further", "rules.reductions:leq", _constant(True)),
+    EngineMutant("where a fold starts does not matter", "engine.folds:join", lambda right: lambda a, b: a),
     EngineMutant("every callback raises", "engine.errors:_never_returns", _constant(True)),
 ]

@@ -22,7 +22,6 @@ ANY_VALUE = {
     # Their rule is "any value of the dtype", which needs no points.
     *[
         "after_all",
-        "approx_top_k",
         "cholesky",
         "complex",
         "custom_lin",

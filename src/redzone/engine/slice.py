@@ -20,6 +20,7 @@ from redzone.engine.assumptions import is_thrown_away
 from redzone.engine.carries import carries_read
 from redzone.engine.congruent import congruent
 from redzone.engine.errors import results_of_errors
+from redzone.engine.folds import FUNCTIONS
 from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
 from redzone.engine.inventory import (
@@ -246,6 +247,7 @@ def _over_shards(frame: Frame, eqn: Any) -> Rule | None:
 #: By primitive: what looks for a rule that fits an equation better, where it stands, than its primitive's does.
 _CLOSER: dict[Any, Callable[[Frame, Any], Rule | None]] = {
     **dict.fromkeys(ROUNDS, rounded_once),
+    **FUNCTIONS,
     **{primitives()[n]: _over_shards for n in ("psum_p", "psum2_p", "psum_invariant_p") if n in primitives()},
 }
 

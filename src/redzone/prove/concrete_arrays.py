@@ -225,7 +225,13 @@ def _over(old: Any, new: Any) -> Any:
     return new
 
 
-_COMBINE: Table = {"scatter": _over, "scatter-add": np.add, "scatter-min": np.minimum, "scatter-max": np.maximum}
+_COMBINE: Table = {
+    "scatter": _over,
+    "scatter-add": np.add,
+    "scatter-mul": np.multiply,
+    "scatter-min": np.minimum,
+    "scatter-max": np.maximum,
+}
 
 
 def _allowed(mode: str, inside: Any) -> None:

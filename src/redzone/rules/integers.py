@@ -94,6 +94,25 @@ def mul(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     return wrapped(min(corners), max(corners), step, info)
 
 
+#: Of more factors than this nothing is said but where they are 1 at most.
+FACTORS = 64
+
+
+def multiplied(a: Fact, fewest: int, most: Any, info: DtypeInfo) -> Fact:
+    """The product of at least and at most so many numbers: between powers of the farthest from zero."""
+    if not _numbers(a):
+        return Fact(info.min, info.max)
+    far = max(abs(a.lo), abs(a.hi))
+    if far > 1 and (type(most) is not int or most > FACTORS):
+        return Fact(info.min, info.max)
+    # A power of 0 or 1 is the same for every exponent above 0.
+    first, last = min(fewest, FACTORS), min(most, FACTORS) if type(most) is int else FACTORS
+    if a.lo < 0:
+        return wrapped(-(far**last), far**last, 1, info)
+    lo, hi = min(a.lo**first, a.lo**last), max(a.hi**first, a.hi**last)
+    return wrapped(lo, hi, 0 if lo == hi else 1, info)
+
+
 def _truncated(a: int, b: int) -> int:
     q = abs(a) // abs(b)
     return q if (a < 0) == (b < 0) else -q
