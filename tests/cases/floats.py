@@ -169,3 +169,49 @@ def a_place_of_reduced_precision(x, at):
 @case(f32(10), f32(8, min=0.0, max=9.9))
 def a_place_of_much_reduced_precision(x, at):
     return x[lax.reduce_precision(at, 8, 2).astype(np.int32)]  #: unknown
+
+
+# Between two numbers.
+
+
+@case(f32(10), f32(5, min=0.0, max=9.5), f32(5, min=0.0, max=9.5), f32(5, min=0.0, max=1.0))
+def on_the_way_from_one_to_another(x, a, b, t):
+    return x[(a + (b - a) * t).astype(np.int32)] + x[jnp.floor(t * (b - a) + a).astype(np.int32)]  #: safe
+
+
+@case(f32(10), f32(5, min=0.0, max=9.5), f32(5, min=0.0, max=9.5), f32(5, min=0.0, max=1.5))
+def on_the_way_beyond_another(x, a, b, t):
+    return x[jnp.floor(a + (b - a) * t).astype(np.int32)]  #: unsafe
+
+
+@case(f32(10), f32(5, min=0.0, max=9.5), f32(5, min=0.0, max=9.5), f32(min=0.0, max=1.0))
+def a_mixture_of_two(x, a, b, t):
+    return x[(a * (1 - t) + b * t).astype(np.int32)]  #: safe
+
+
+@case(f32(10), f32(5, min=0.0, max=9.5), f32(5, min=0.0, max=9.5), f32(min=0.0, max=1.0))
+def a_mixture_of_two_with_too_much(x, a, b, t):
+    return x[(a * (1.25 - t) + b * t).astype(np.int32)]  #: unsafe
+
+
+@case(f32(10), f32(5, min=0.0, max=9.5), f32(5, min=0.0, max=9.5), f32(5, min=0.0, max=1.0))
+def on_the_way_from_another(x, a, b, t):
+    return x[(b + (b - a) * t).astype(np.int32)]  #: unsafe
+
+
+@case(f32(10), f32(12, min=0.0, max=9.75), f32(5, min=0.0, max=10.75))
+def interpolated_in_a_table(x, table, at):
+    low = jnp.floor(at)
+    share, k = at - low, low.astype(np.int32)
+    return x[(table[k] * (1 - share) + table[k + 1] * share).astype(np.int32)]  #: safe
+
+
+@case(f32(10), f32(5, min=0.0, max=9.99999999), f32(5, min=0.0, max=10.0), f32(5, min=0.0, max=1.0))
+def on_the_way_to_the_end(x, a, b, t):
+    return x[(a + (b - a) * t).astype(np.int32)]  #: unsafe
+
+
+@case(f32(10), f32(5, min=-2e8, max=2e8), f32(5, min=0.0, max=9.0), f32(5, min=0.0, max=1.0))
+def on_the_way_from_a_sum(x, y, b, t):
+    a = jnp.clip(y, 1e8, 1e8 + 8) + np.float32(-1e8)
+    return x[(a + (b - a) * t).astype(np.int32)]  #: unknown

@@ -14,12 +14,14 @@ from redzone.domains import FALSE, Fact, dtype_info, join, leq, meet, settle, su
 from redzone.domains.fact import is_small
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.assumptions import held, hold, learnt
+from redzone.engine.between import Between, within
 from redzone.engine.either import in_either, parts_of
 from redzone.engine.interleaved import Interleaved, interleaved, put_together
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import altogether, before, running_sum, summed
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, assuming, narrows
+from redzone.engine.rounding import ADDED_ONCE
 from redzone.engine.share import quotient
 from redzone.engine.tabulate import SPREAD, tabulated
 from redzone.engine.wrapping import from_the_end, wrapped_by
@@ -34,7 +36,7 @@ _BLENDED = frozenset((_ADD, _SUB, _MUL))
 _CONVERT = primitives()["convert_element_type_p"]
 _DIV = RULES[primitives()["div_p"]]
 #: What puts two padded arrays into one.
-_JOINING = frozenset((_ADD, *(RULES[primitives()[n]] for n in ("or_p", "xor_p", "max_p", "min_p"))))
+_JOINING = frozenset((_ADD, ADDED_ONCE, *(RULES[primitives()[n]] for n in ("or_p", "xor_p", "max_p", "min_p"))))
 #: The rules whose steps are looked at closer, or computed in another way.
 _MORE: dict[Any, Any] = {
     _SELECT: _SELECT,
@@ -385,6 +387,9 @@ class Runner:
             return
         if type(factors) is Interleaved:
             env[step.outs[0]] = put_together(env, step, factors, fact)
+            return
+        if type(factors) is Between:
+            env[step.outs[0]] = within(env, step, factors, fact)
             return
         if rule not in _BLENDED or type(fact.lo) is not int or type(fact.hi) is not int or fact.hi - fact.lo < 2:
             return

@@ -17,6 +17,7 @@ from redzone.domains.fact import TRUE
 from redzone.domains.symbolic import at_most
 from redzone.engine import windows
 from redzone.engine.assumptions import is_thrown_away
+from redzone.engine.between import Between, operands
 from redzone.engine.carries import carries_read
 from redzone.engine.congruent import congruent
 from redzone.engine.errors import results_of_errors
@@ -472,7 +473,18 @@ class _Build:
         else:
             ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
         outs = (slots[outvars[0]],) if len(outvars) == 1 else tuple([slots.get(v, -1) for v in outvars])
-        self.steps.append(Step(SIMPLE, eqn, tuple(ins), outs, rule))
+        step = Step(SIMPLE, eqn, tuple(ins), outs, rule)
+        if primitive is _ADD_P:
+            self.between(eqn, frame, step)
+        self.steps.append(step)
+
+    def between(self, eqn: Any, frame: Frame, step: Step) -> None:
+        """Note of a sum that it lies between two numbers."""
+        found = operands(frame, eqn)
+        if found is not None:
+            a, b, t, rounded = found
+            step.extra = Between(self.slot(frame, a), self.slot(frame, b), self.slot(frame, t), rounded)
+            step.volatile = True
 
     def wrap(self, eqns: Sequence[Any], at: int, frame: Frame) -> bool:
         """Make the steps of jnp's wrap of a negative index, `i < 0 ? i + n : i`, at once; False for another select.
