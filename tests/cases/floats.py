@@ -215,3 +215,23 @@ def on_the_way_to_the_end(x, a, b, t):
 def on_the_way_from_a_sum(x, y, b, t):
     a = jnp.clip(y, 1e8, 1e8 + 8) + np.float32(-1e8)
     return x[(a + (b - a) * t).astype(np.int32)]  #: unknown
+
+
+# Among bins.
+
+
+@case(f32(3), i32(8))
+def a_bin_of_what_was_clipped(x, value):
+    edges = np.array([0.0, 1.0, 2.0, 3.0], np.float32)
+    return x.at[jnp.digitize(jnp.clip(value / 2, 0.0, 2.5), edges) - 1].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(3), i32(8))
+def a_bin_of_what_was_clipped_to_the_last_edge(x, value):
+    edges = np.array([0.0, 1.0, 2.0, 3.0], np.float32)
+    return x.at[jnp.digitize(jnp.clip(value / 2, 0.0, 3.0), edges) - 1].get(mode="promise_in_bounds")  #: safe requires
+
+
+@case(f32(5), f32(8), f32(4))
+def a_bin_between_any_edges(x, value, edges):
+    return x[jnp.digitize(value, edges)]  #: safe

@@ -33,6 +33,7 @@ _MOVES = _named("broadcast_in_dim", "reshape", "squeeze", "copy", "stop_gradient
 #: What no compiler takes apart to put a product or sum of its own together.
 _APART = _named("max", "min", "clamp", "floor", "ceil", "round", "bitcast_convert_type", "dynamic_slice", "gather")
 _APART |= {_CONSTANT, _P["convert_element_type_p"]}
+_LIMITS = _named("max", "min", "clamp")
 _READS = _named("dynamic_slice", "gather")
 _CONVERT, _ADD, _SUB, _MUL, _FLOOR = (_P[n + "_p"] for n in ("convert_element_type", "add", "sub", "mul", "floor"))
 #: By primitive: what may make its operands for it to be rounded once.
@@ -71,6 +72,11 @@ def rounded_once(frame: Frame, eqn: Any) -> Rule | None:
         return _FRACTION
     before = _BEFORE[eqn.primitive]
     return _ONCE[eqn.primitive] if all(_made_by(frame, atom) in before for atom in eqn.invars) else None
+
+
+def is_limited(frame: Frame, atom: Any) -> bool:
+    """Whether a number is held between others by the last that is done to it."""
+    return _made_by(frame, atom) in _LIMITS
 
 
 def settled(frame: Frame, atom: Any) -> str:

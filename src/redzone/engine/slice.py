@@ -33,7 +33,7 @@ from redzone.engine.inventory import (
     constants_of,
 )
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Assumption, LoopShape, Program, Step
-from redzone.engine.rounding import ROUNDS, rounded_once
+from redzone.engine.rounding import ROUNDS, is_limited, rounded_once
 from redzone.engine.search import Placed, Share, factors, search_of
 from redzone.engine.sharing import share
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
@@ -65,6 +65,9 @@ _PLAIN_FLOATS = frozenset(
     primitives()[n + "_p"]
     for n in ("add", "sub", "mul", "neg", "max", "min", "copy", "convert_element_type", "select_n")
 )
+
+
+_CUTS = frozenset(primitives()[n + "_p"] for n in ("slice", "squeeze", "reshape"))
 
 
 def _is_renaming(eqn: Any) -> bool:
@@ -571,9 +574,12 @@ class _Build:
             found = frame.floats[atom] = self.new(top(getattr(atom.aval, "dtype", None)))
         return found
 
-    def is_known(self, frame: Frame, atom: Any, depth: int) -> bool:
-        """Whether a float scalar is made, in a few plain steps, from literals, constants and integers alone."""
-        if atom.aval.shape != ():
+    def is_known(self, frame: Frame, atom: Any, depth: int, cut: bool = False) -> bool:
+        """Whether a float scalar is made, in a few plain steps, from literals, constants and integers alone.
+
+        Of an array as much is asked only where it is `cut` to such a scalar.
+        """
+        if atom.aval.shape != () and not cut:
             return False
         while atom in frame.bindings and frame.parent is not None:
             frame, atom = frame.parent, frame.bindings[atom]
@@ -582,7 +588,11 @@ class _Build:
         if atom in frame.consts:
             return True
         eqn = frame.maker(atom)
-        if eqn is None or depth == 0 or eqn.primitive not in _PLAIN_FLOATS:
+        if eqn is None or depth == 0:
+            return False
+        if eqn.primitive in _CUTS and type(eqn.invars[0]) is not Literal:
+            return self.is_known(frame, eqn.invars[0], depth - 1, True)
+        if eqn.primitive not in _PLAIN_FLOATS or atom.aval.shape != ():
             return False
         return all(
             type(a) is Literal
@@ -803,11 +813,12 @@ class _Build:
             shape.search = Placed(found.size, shape.also[0], shape.also[1], found.right)
 
     def is_at_hand(self, frame: Frame, atom: Any) -> bool:
-        """Whether an atom is a constant, an integer or an input: not a float for which much may have to be known."""
+        """Whether an atom is a constant, an integer, an input or held between others: not a float for which much may
+        have to be known."""
         frame, atom = self.resolve(frame, atom)
         if type(atom) is Literal or atom in frame.consts or dtype_info(atom.aval.dtype).integral:
             return True
-        return frame.maker(atom) is None
+        return frame.maker(atom) is None or is_limited(frame, atom)
 
     def resolve(self, frame: Frame, atom: Any) -> tuple[Frame, Any]:
         """The atom that an atom is another name of, and where."""
