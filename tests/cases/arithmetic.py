@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -134,3 +135,113 @@ def no_number_or_one_inside(x, missing):
 def no_number_or_one_outside(x, missing):
     rank = lax.cond(missing, lambda: jnp.full((), np.nan), lambda: jnp.full((), 4.5))
     return x.at[rank.astype(np.int32)].get(mode="promise_in_bounds")  #: unsafe
+
+
+# Folds by a function of one's own, products, bits of many numbers.
+
+
+@case(f32(5), i32(12, min=0, max=4))
+def a_hash_of_many(x, i):
+    return x[lax.reduce(i, np.int32(0), lambda a, b: (a * 2 + b) % 5, (0,))]  #: safe
+
+
+@case(f32(5), i32(12, min=0, max=4))
+def a_hash_of_many_that_starts_outside(x, i):
+    return x[lax.reduce(i[:0], np.int32(5), lambda a, b: (a * 2 + b) % 5, (0,))]  #: unknown
+
+
+@case(f32(5), i32(12, min=0, max=4))
+def a_hash_of_many_not_taken_back(x, i):
+    return x[lax.reduce(i, np.int32(0), lambda a, b: jnp.maximum(a, b) + 1, (0,))]  #: unknown
+
+
+@case(f32(9), i32(12, min=0, max=4))
+def doubled_in_place(x, i):
+    return x[i.at[3].apply(lambda v: 2 * v)]  #: safe
+
+
+@case(f32(8), i32(12, min=0, max=4))
+def doubled_in_place_too_far(x, i):
+    return x[i.at[3].apply(lambda v: 2 * v)]  #: safe unknown
+
+
+@case(f32(9), i32(12, min=0, max=4), i32(3, min=0, max=11))
+def doubled_in_several_places(x, i, at):
+    return x[i.at[at].apply(lambda v: jnp.minimum(v + 1, 8))]  #: safe
+
+
+@case(f32(9), i32(12, min=0, max=4), i32(30, min=0, max=11))
+def raised_as_often_as_one_likes(x, i, at):
+    return x[i.at[at].apply(lambda v: jnp.minimum(v + 1, 8))]  #: safe
+
+
+@case(f32(17), i32(12, min=0, max=4), i32(2, min=0, max=11))
+def multiplied_in_place(x, i, at):
+    return x[i.at[at].multiply(2)]  #: safe
+
+
+@case(f32(16), i32(12, min=0, max=4), i32(2, min=0, max=11))
+def multiplied_in_place_twice(x, i, at):
+    return x[i.at[at].multiply(2)]  #: safe unsafe
+
+
+@case(f32(2), i32(20, min=0, max=1), i32(20, min=0, max=3))
+def all_of_a_segment(x, i, segment):
+    return x[jax.ops.segment_prod(i, segment, 4)]  #: safe
+
+
+@case(f32(17), i32(4, min=1, max=2))
+def a_product_of_few(x, i):
+    return x[jnp.prod(i)]  #: safe
+
+
+@case(f32(17), i32(5, min=1, max=2))
+def a_product_of_too_many(x, i):
+    return x[jnp.prod(i)]  #: unsafe
+
+
+@case(f32(3), i32(40, min=-1, max=1))
+def a_product_of_signs(x, i):
+    return x[jnp.prod(i) + 1]  #: safe
+
+
+@case(f32(11), f32(8, min=0.0, max=1.0))
+def a_product_of_probabilities(x, p):
+    return x[(jnp.prod(p) * 9.5).astype(np.int32)] + x[(jnp.cumprod(p) * 10).astype(np.int32)].sum()  #: safe
+
+
+@case(f32(10), f32(8, min=0.0, max=1.0))
+def a_product_of_probabilities_at_its_end(x, p):
+    return x[(jnp.prod(p) * 10).astype(np.int32)]  #: unsafe
+
+
+@case(f32(8), i32(30, min=0, max=5))
+def bits_of_any(x, i):
+    return x[lax.reduce_or(i, (0,))]  #: safe
+
+
+@case(f32(7), i32(30, min=0, max=5))
+def bits_of_any_too_many(x, i):
+    return x[lax.reduce_or(i, (0,))]  #: unsafe
+
+
+@case(f32(6), i32(30, min=-9, max=5), i32(min=0, max=5))
+def bits_of_all(x, i, j):
+    return x[lax.reduce_and(i.at[0].set(j), (0,))] + x[lax.reduce_and(abs(i) // 2, (0,))]  #: safe unknown
+
+
+@case(f32(20), f32(20, min=-5.0, max=5.0))
+def about_the_greatest(x, score):
+    at = lax.approx_max_k(score, 4)[1]
+    return x.at[at].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(19), f32(20, min=-5.0, max=5.0))
+def about_the_greatest_of_a_short_table(x, score):
+    at = lax.approx_max_k(score, 4)[1]
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(20), f32(20))
+def about_the_greatest_of_anything(x, score):
+    return x[lax.approx_min_k(score, 4)[1]]  #: safe

@@ -136,3 +136,102 @@ def in_a_branch(x, t):
 @case(f32(10), f32(min=0.0, max=1e6))
 def in_the_other_branch(x, t):
     return lax.cond(t > 9, lambda: x[t.astype(np.int32)], lambda: 0.0)  #: unsafe
+
+
+# In types of few digits.
+
+
+@case(f32(11), f32(8, min=0.0, max=10.02))
+def a_place_in_few_digits(x, at):
+    return x[at.astype(jnp.bfloat16).astype(np.int32)]  #: safe
+
+
+@case(f32(11), f32(8, min=0.0, max=10.98))
+def a_place_in_few_digits_rounded_up(x, at):
+    return x[at.astype(jnp.bfloat16).astype(np.int32)]  #: unknown
+
+
+@case(f32(2), i32(8, min=0, max=2**24 + 2))
+def a_whole_number_of_many_digits(x, n):
+    return x[(n.astype(np.float32) - 2.0**24).astype(np.int32).clip(0) // 2]  #: safe
+
+
+@case(f32(2), i32(8, min=0, max=2**24 + 3))
+def a_whole_number_of_many_digits_rounded_up(x, n):
+    return x[(n.astype(np.float32) - 2.0**24).astype(np.int32).clip(0) // 2]  #: unsafe
+
+
+@case(f32(11), f32(8, min=0.0, max=9.9))
+def a_place_of_reduced_precision(x, at):
+    return x[lax.reduce_precision(at, 8, 10).astype(np.int32)]  #: safe
+
+
+@case(f32(10), f32(8, min=0.0, max=9.9))
+def a_place_of_much_reduced_precision(x, at):
+    return x[lax.reduce_precision(at, 8, 2).astype(np.int32)]  #: unknown
+
+
+# Between two numbers.
+
+
+@case(f32(10), f32(5, min=0.0, max=9.5), f32(5, min=0.0, max=9.5), f32(5, min=0.0, max=1.0))
+def on_the_way_from_one_to_another(x, a, b, t):
+    return x[(a + (b - a) * t).astype(np.int32)] + x[jnp.floor(t * (b - a) + a).astype(np.int32)]  #: safe
+
+
+@case(f32(10), f32(5, min=0.0, max=9.5), f32(5, min=0.0, max=9.5), f32(5, min=0.0, max=1.5))
+def on_the_way_beyond_another(x, a, b, t):
+    return x[jnp.floor(a + (b - a) * t).astype(np.int32)]  #: unsafe
+
+
+@case(f32(10), f32(5, min=0.0, max=9.5), f32(5, min=0.0, max=9.5), f32(min=0.0, max=1.0))
+def a_mixture_of_two(x, a, b, t):
+    return x[(a * (1 - t) + b * t).astype(np.int32)]  #: safe
+
+
+@case(f32(10), f32(5, min=0.0, max=9.5), f32(5, min=0.0, max=9.5), f32(min=0.0, max=1.0))
+def a_mixture_of_two_with_too_much(x, a, b, t):
+    return x[(a * (1.25 - t) + b * t).astype(np.int32)]  #: unsafe
+
+
+@case(f32(10), f32(5, min=0.0, max=9.5), f32(5, min=0.0, max=9.5), f32(5, min=0.0, max=1.0))
+def on_the_way_from_another(x, a, b, t):
+    return x[(b + (b - a) * t).astype(np.int32)]  #: unsafe
+
+
+@case(f32(10), f32(12, min=0.0, max=9.75), f32(5, min=0.0, max=10.75))
+def interpolated_in_a_table(x, table, at):
+    low = jnp.floor(at)
+    share, k = at - low, low.astype(np.int32)
+    return x[(table[k] * (1 - share) + table[k + 1] * share).astype(np.int32)]  #: safe
+
+
+@case(f32(10), f32(5, min=0.0, max=9.99999999), f32(5, min=0.0, max=10.0), f32(5, min=0.0, max=1.0))
+def on_the_way_to_the_end(x, a, b, t):
+    return x[(a + (b - a) * t).astype(np.int32)]  #: unsafe
+
+
+@case(f32(10), f32(5, min=-2e8, max=2e8), f32(5, min=0.0, max=9.0), f32(5, min=0.0, max=1.0))
+def on_the_way_from_a_sum(x, y, b, t):
+    a = jnp.clip(y, 1e8, 1e8 + 8) + np.float32(-1e8)
+    return x[(a + (b - a) * t).astype(np.int32)]  #: unknown
+
+
+# Among bins.
+
+
+@case(f32(3), i32(8))
+def a_bin_of_what_was_clipped(x, value):
+    edges = np.array([0.0, 1.0, 2.0, 3.0], np.float32)
+    return x.at[jnp.digitize(jnp.clip(value / 2, 0.0, 2.5), edges) - 1].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(3), i32(8))
+def a_bin_of_what_was_clipped_to_the_last_edge(x, value):
+    edges = np.array([0.0, 1.0, 2.0, 3.0], np.float32)
+    return x.at[jnp.digitize(jnp.clip(value / 2, 0.0, 3.0), edges) - 1].get(mode="promise_in_bounds")  #: safe requires
+
+
+@case(f32(5), f32(8), f32(4))
+def a_bin_between_any_edges(x, value, edges):
+    return x[jnp.digitize(value, edges)]  #: safe

@@ -65,3 +65,69 @@ def indices_made_local(x, i):
         return part[jnp.clip(local, 0, 1)]  #: safe
 
     return per_shard(body, PartitionSpec("i"), PartitionSpec("i"))(x, i)
+
+
+@case(f32(21), i32(4, min=0, max=5), runs=False)
+def a_sum_over_shards(x, i):
+    def body(whole, own):
+        return whole[jax.lax.psum(own, "i")]  #: safe
+
+    return per_shard(body, PartitionSpec(), PartitionSpec("i"))(x, i)
+
+
+@case(f32(20), i32(4, min=0, max=5), runs=False)
+def a_sum_over_shards_too_far(x, i):
+    def body(whole, own):
+        return whole[jax.lax.psum(own, "i")]  #: unknown
+
+    return per_shard(body, PartitionSpec(), PartitionSpec("i"))(x, i)
+
+
+@case(f32(21), i32(4, min=0, max=5), runs=False)
+def a_sum_over_shards_in_a_loop(x, i):
+    def body(whole, own):
+        return jax.lax.scan(lambda at, _: (whole[jax.lax.psum(own, "i")] + at, None), jnp.zeros(1), None, 3)[0]  #: safe
+
+    return per_shard(body, PartitionSpec(), PartitionSpec("i"))(x, i)
+
+
+@case(f32(11), i32(4, min=1, max=5), runs=False)
+def a_sum_over_pairs_of_shards(x, i):
+    def body(whole, own):
+        pairs = jax.lax.psum(own, "i", axis_index_groups=[[0, 1], [2, 3]])
+        return whole[pairs // 2]  #: safe
+
+    return per_shard(body, PartitionSpec(), PartitionSpec("i"))(x, i)
+
+
+@case(f32(3), i32(4, min=1, max=5), runs=False)
+def a_sum_over_pairs_of_shards_from_below(x, i):
+    def body(whole, own):
+        pairs = jax.lax.psum(own, "i", axis_index_groups=[[0, 1], [2, 3]])
+        return whole.at[pairs - 2].get(mode="promise_in_bounds")  #: unknown
+
+    return per_shard(body, PartitionSpec(), PartitionSpec("i"))(x, i)
+
+
+@case(f32(21), i32(16, min=0, max=5), runs=False)
+def a_sum_over_shards_scattered(x, i):
+    def body(whole, own):
+        return whole[jax.lax.psum_scatter(own, "i", tiled=True)]  #: safe
+
+    return per_shard(body, PartitionSpec(), PartitionSpec("i"))(x, i)
+
+
+@case(f32(20), i32(16, min=0, max=5), runs=False)
+def a_sum_over_shards_scattered_too_far(x, i):
+    def body(whole, own):
+        return whole[jax.lax.psum_scatter(own, "i", tiled=True)]  #: unknown
+
+    return per_shard(body, PartitionSpec(), PartitionSpec("i"))(x, i)
+
+
+@case(f32(6), i32(4, min=0, max=5), runs=False)
+def a_mean_over_shards(x, i):
+    def body(whole, own):
+        return whole[jax.lax.pmean(own.astype(jnp.float32), "i").astype(jnp.int32)]  #: safe
+
+    return per_shard(body, PartitionSpec(), PartitionSpec("i"))(x, i)

@@ -139,6 +139,51 @@ def a_stencil_on_the_border(x):
     return lax.fori_loop(0, 12, step, x)
 
 
+# Pooling that remembers where.
+
+
+def place_of_the_greatest(x, start):
+    def greater(a, b):
+        first = a[0] >= b[0]
+        return jnp.where(first, a[0], b[0]), jnp.where(first, a[1], b[1])
+
+    places = lax.iota(np.int32, x.shape[0])
+    return lax.reduce_window((x, places), (np.float32(-np.inf), np.int32(start)), greater, (4,), (4,), "SAME")[1]
+
+
+@case(f32(30))
+def unpooled(x):
+    at = place_of_the_greatest(x, 0)
+    return jnp.zeros(30).at[at].set(x.at[at].get(mode="promise_in_bounds"))  #: safe
+
+
+@case(f32(30))
+def unpooled_into_one_fewer(x):
+    at = place_of_the_greatest(x, 0)
+    return jnp.zeros(29).at[at].set(1.0, mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(30))
+def unpooled_from_nowhere(x):
+    at = place_of_the_greatest(x, 30)
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(9), i32(12, min=0, max=8))
+def the_greatest_of_each_window(x, i):
+    return x[lax.reduce_window(i, np.int32(-(2**31)), lax.max, (3,), (3,), "SAME")]  #: safe
+
+
+@case(f32(9), i32(12, min=0, max=8))
+def the_greatest_of_each_window_also_of_none(x, i):
+    return x[lax.reduce_window(i, np.int32(-(2**31)), lax.max, (2,), (1,), [(2, 0)])]  #: unknown
+
+
+@case(f32(8), i32(12, min=0, max=8))
+def the_greatest_of_each_window_in_a_short_table(x, i):
+    return x[lax.reduce_window(i, np.int32(-(2**31)), lax.max, (3,), (3,), "SAME")]  #: unknown
+
+
 # Spectra.
 
 

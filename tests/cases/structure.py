@@ -44,6 +44,33 @@ def rematerialised(x, i):
     return jax.grad(jax.checkpoint(lambda v: jnp.sin(v[i])))(x)  #: safe
 
 
+@case(f32(28), i32(4, 3, min=0, max=9))
+def sums_over_lanes(x, i):
+    return jax.vmap(lambda row: x[lax.psum(row, "rows")], axis_name="rows", in_axes=1)(i)  #: safe
+
+
+@case(f32(28), i32(3, 4, min=0, max=9))
+def sums_over_more_lanes(x, i):
+    return jax.vmap(lambda row: x[lax.psum(row, "rows")], axis_name="rows", in_axes=1)(i)  #: unsafe
+
+
+@case(f32(109), i32(4, 3, min=0, max=9))
+def sums_over_lanes_of_lanes(x, i):
+    inner = jax.vmap(lambda k: x[lax.psum(k, ("rows", "columns"))], axis_name="columns")  #: safe
+    return jax.vmap(inner, axis_name="rows")(i)
+
+
+@case(f32(36), i32(4, 3, min=0, max=9))
+def sums_over_lanes_of_some_lanes(x, i):
+    inner = jax.vmap(lambda k: x[lax.psum(k, "columns") + lax.psum(1, "rows")], axis_name="columns")  #: safe
+    return jax.vmap(inner, axis_name="rows")(i)
+
+
+@case(f32(10), i32(3, 6, min=0, max=3))
+def sums_over_lanes_scattered(x, i):
+    return jax.vmap(lambda row: x[lax.psum_scatter(row[:3], "rows")], axis_name="rows")(i)  #: safe
+
+
 @case(flag(4))
 def slots_by_cumsum_from_minus_one(keep):
     slot = jnp.cumsum(keep) - 1
@@ -71,6 +98,60 @@ def links(x, raw):
 @case(f32(4), i32(2, 2, min=0, max=1))
 def associative(x, i):
     return x[lax.associative_scan(jnp.maximum, i)]  #: safe
+
+
+@case(f32(10), i32(40, 10, min=0, max=9))
+def associative_over_rows(x, i):
+    return x[lax.associative_scan(jnp.minimum, i)]  #: safe
+
+
+@case(f32(9), i32(40, 10, min=0, max=9))
+def associative_over_rows_of_a_short_table(x, i):
+    return x[lax.associative_scan(jnp.minimum, i)]  #: unsafe
+
+
+@case(f32(9), i32(40, 10), requires=("-9 ≤ i ≤ 8",))
+def associative_over_rows_of_anything(x, i):
+    return x[lax.associative_scan(jnp.minimum, i)]  #: requires
+
+
+@case(f32(10), i32(4000, min=0, max=9), i32(4000, min=0, max=9))
+def every_other_of_two(x, a, b):
+    return x[lax.pad(a, 0, [(0, 1, 1)]) + lax.pad(b, 0, [(1, 0, 1)])]  #: safe
+
+
+@case(f32(10), i32(2000, min=0, max=9), i32(2000, min=0, max=9))
+def one_after_the_other_of_two(x, a, b):
+    return x[lax.pad(a, 0, [(0, 2000, 0)]) | lax.pad(b, 0, [(2000, 0, 0)])]  #: safe
+
+
+@case(f32(10), i32(4000, min=0, max=9), i32(4000, min=1, max=9))
+def every_other_of_two_by_the_greater(x, a, b):
+    low = np.iinfo(np.int32).min
+    at = jnp.maximum(lax.pad(a, low, [(0, 1, 1)]), lax.pad(b, low, [(1, 0, 1)]))
+    return x.at[at].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(10), i32(2000, min=0, max=9), i32(2000, min=0, max=9))
+def every_third_of_two(x, a, b):
+    low = np.iinfo(np.int32).min
+    at = jnp.maximum(lax.pad(a, low, [(0, 2, 2)]), lax.pad(b, low, [(1, 1, 2)]))
+    return x.at[at].get(mode="promise_in_bounds")  #: unsafe
+
+
+@case(f32(10), i32(2000, min=0, max=9), i32(2000, min=0, max=9))
+def every_other_of_two_in_the_same_places(x, a, b):
+    return x[lax.pad(a, 0, [(0, 1, 1)]) + lax.pad(b, 0, [(0, 1, 1)])]  #: unsafe
+
+
+@case(f32(10), i32(2001, min=0, max=9), i32(2000, min=0, max=9))
+def one_after_the_other_with_one_in_common(x, a, b):
+    return x[lax.pad(a, 0, [(0, 1999, 0)]) + lax.pad(b, 0, [(2000, 0, 0)])]  #: unsafe
+
+
+@case(f32(10), i32(2000, min=0, max=9), i32(2000, min=0, max=9))
+def every_other_of_two_between_ones(x, a, b):
+    return x[lax.pad(a, 1, [(0, 1, 1)]) + lax.pad(b, 0, [(1, 0, 1)])]  #: unsafe
 
 
 @case(f32(5), f32(4), f32(3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -128,7 +129,9 @@ def _floats() -> Iterator[Entry]:
             lambda v, e=exponent: lax.integer_pow(v, e),
             _of("float32", (4,)),
         )
-    yield "reduce_precision", lambda v: lax.reduce_precision(v, 5, 10), _of("float32", (4,))
+    for bits in ((5, 10), (8, 7), (8, 3), (8, 23), (11, 52), (4, 3)):
+        for dtype in ("float32", "bfloat16", "float16"):
+            yield f"reduce_precision {dtype} {bits}", lambda v, b=bits: lax.reduce_precision(v, *b), _of(dtype, (4,))
     yield "clamp float32", lax.clamp, _of("float32", (), (4,), ())
     for op in (lax.add, lax.mul, lax.div, lax.sub):
         yield f"{op.__name__} bfloat16", op, _of("bfloat16", (4,), (4,))
@@ -206,6 +209,8 @@ def _folds(dtypes: tuple[str, ...] = DTYPES) -> Iterator[Entry]:
             for reverse in (False, True):
                 run = functools.partial(op, axis=0, reverse=reverse)
                 yield f"{op.__name__} {dtype} {reverse}", run, two
+        summed = jax.vmap(jax.vmap(lambda v: lax.psum((v, 2 * v), "l"), axis_name="l"), axis_name="m")
+        yield f"psum {dtype}", summed, two
         yield f"argmax {dtype}", lambda v: lax.argmax(v, 0, np.int32), two
         yield f"sort {dtype}", lambda v: lax.sort(v, dimension=0), two
         yield f"top_k {dtype}", lambda v: lax.top_k(v, 2), two
@@ -224,24 +229,36 @@ def _folds(dtypes: tuple[str, ...] = DTYPES) -> Iterator[Entry]:
         yield f"{cumulative.__name__} float32", cumulative, _of("float32", (4,))
     for fold in (lax.reduce_and_p, lax.reduce_or_p, lax.reduce_xor_p):
         yield f"{fold.name} bool", lambda v, f=fold: f.bind(v, axes=(0,)), _of("bool", (4, 3))
+    yield "psum float32", jax.vmap(lambda v: lax.psum(v, "l"), axis_name="l"), _of("float32", (4, 3))
     yield "sort float32", lambda v: lax.sort(v), _of("float32", (4,))
     yield "top_k float32", lambda v: lax.top_k(v, 2), _of("float32", (4,))
-    for window in ((2,), (3,)):
-        yield (
-            f"reduce_window_sum {window}",
-            lambda v, w=window: lax.reduce_window(v, np.int32(0), lax.add, w, (1,), "SAME"),
-            _of("int32", (4,)),
-        )
-        yield (
-            f"reduce_window_min {window}",
-            lambda v, w=window: lax.reduce_window(v, np.int32(2**31 - 1), lax.min, w, (1,), "SAME"),
-            _of("int32", (4,)),
-        )
-        yield (
-            f"reduce_window_max {window}",
-            lambda v, w=window: lax.reduce_window(v, np.int32(-(2**31)), lax.max, w, (1,), "SAME"),
-            _of("int32", (4,)),
-        )
+    for best in (lax.approx_max_k, lax.approx_min_k):
+        yield f"{best.__name__} float32", lambda v, f=best: f(v, 2), _of("float32", (4,))
+        yield f"{best.__name__} of parts", lambda v, f=best: f(v, 2, aggregate_to_topk=False), _of("float32", (300,))
+    for dtype in ("int32", "float32"):
+        row = _of(dtype, (4,))
+        for (n, padding), (dilation, base) in itertools.product(
+            ((2, "SAME"), (3, "SAME"), (2, "VALID"), (2, [(2, 0)]), (2, [(0, 3)])), ((1, 1), (2, 1), (1, 3))
+        ):
+            for combine in (lax.add, lax.max, lax.min):
+                first = _starts_from(combine, dtype)
+                yield (
+                    f"reduce_window_{combine.__name__} {dtype} {(n,)} {padding} {dilation} {base}",
+                    lambda v, c=combine, f=first, w=n, p=padding, d=dilation, b=base: lax.reduce_window(
+                        v, f, c, (w,), (1,), p, (b,), (d,)
+                    ),
+                    row,
+                )
+    for dtype in ("bfloat16", "float16"):
+        yield f"reduce_prod {dtype}", lambda v: jnp.prod(v, axis=0), _of(dtype, (4, 3))
+        yield f"cumprod {dtype}", lax.cumprod, _of(dtype, (4,))
+
+
+def _starts_from(combine: Any, dtype: str) -> Any:
+    if combine is lax.add:
+        return np.dtype(dtype).type(0)
+    ends = (-np.inf, np.inf) if dtype == "float32" else (-(2**31), 2**31 - 1)
+    return np.dtype(dtype).type(ends[combine is lax.min])
 
 
 def _linear_algebra() -> Iterator[Entry]:

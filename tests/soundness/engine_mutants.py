@@ -16,6 +16,7 @@ import numpy as np
 from redzone.access import site as access_site
 from redzone.domains import Fact, join, summarised
 from redzone.engine import refine
+from redzone.frontend import compat
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -69,6 +70,18 @@ def _one_sided_join(a: Fact, b: Fact) -> Fact:
 def _low_join(a: Fact, b: Fact) -> Fact:
     both = join(a, b)
     return Fact(summarised(a).lo, both.hi, 1, both.nan) if not both.kept else both
+
+
+def _any_share(right: Any) -> Any:
+    return lambda env, step, found, plain: right([*env, Fact(0.0, 1.0)], step, found._replace(share=-1), plain)
+
+
+def _any_difference(right: Any) -> Any:
+    def wrong(frame: Any, atom: Any, subtrahend: Any) -> Any:
+        made = None if isinstance(atom, compat.Literal) else frame.maker(atom)
+        return made.invars[0] if made is not None and made.primitive.name == "sub" else None
+
+    return wrong
 
 
 def _nan_is_comparable(right: Any) -> Any:
@@ -336,5 +349,15 @@ ENGINE_MUTANTS = [
         "an index counts from before the end", f"{FORWARD}:from_the_end", lambda right: lambda i, n: right(i, n - 1)
     ),
     EngineMutant("≠ settles <", f"{REFINE}:_SAYS", lambda right: {**right, "ne": {"eq": 0, "lt": 1}}),
+    EngineMutant("padded elements never meet", "engine.interleaved:_beside", _constant(True)),
+    EngineMutant(
+        "nothing is left between padded elements",
+        "engine.interleaved:_inside",
+        lambda right: lambda places, size: size / 2,
+    ),
+    EngineMutant("combining leads no further", "rules.reductions:leq", _constant(True)),
+    EngineMutant("where a fold starts does not matter", "engine.folds:join", lambda right: lambda a, b: a),
+    EngineMutant("any share lies between", f"{FORWARD}:within", _any_share),
+    EngineMutant("any difference will do", "engine.between:_taken_from", _any_difference),
     EngineMutant("every callback raises", "engine.errors:_never_returns", _constant(True)),
 ]

@@ -473,6 +473,7 @@ CONVERSIONS = [
             ("convert int32 to bfloat16",),
             instead(lambda e, a: Fact(float(summarised(a).lo), float(summarised(a).hi))),
         ),
+        ("narrow floats are exact", ("convert float32 to bfloat16",), instead(_not_moved)),
     ),
     *_of(
         "bitcast_convert_type_p",
@@ -567,6 +568,7 @@ FOLDS = [
         ),
         ("high one short", ("reduce_sum int32 (0,)",), HIGH_ONE_SHORT),
     ),
+    *_of("psum_p", ("forgets the count", ("psum int32",), instead(_sum_once))),
     *_of("reduce_prod_p", ("forgets the count", ("reduce_prod int32 (0,)",), instead(_sum_once))),
     *_of(
         "reduce_max_p",
@@ -611,7 +613,19 @@ FOLDS = [
             ),
         ),
     ),
-    *_of("reduce_window_sum_p", ("forgets the count", ("reduce_window_sum (3,)",), instead(_sum_once))),
+    *_of("reduce_window_sum_p", ("forgets the count", ("reduce_window_add int32 (3,) SAME 1 1",), instead(_sum_once))),
+    *_of(
+        "reduce_window_max_p",
+        ("every window has an element", ("reduce_window_max int32 (2,) [(2, 0)] 1 1",), instead(_not_moved)),
+    ),
+    *_of(
+        "reduce_precision_p",
+        (
+            "is the identity",
+            ("reduce_precision float32 (8, 3)", "reduce_precision float32 (5, 10)"),
+            instead(_not_moved),
+        ),
+    ),
 ]
 
 ACCESSES = [

@@ -22,7 +22,6 @@ ANY_VALUE = {
     # Their rule is "any value of the dtype", which needs no points.
     *[
         "after_all",
-        "approx_top_k",
         "cholesky",
         "complex",
         "custom_lin",
@@ -54,8 +53,6 @@ ANY_VALUE = {
         "platform_index",
         "polygamma",
         "pure_callback",
-        "psum",
-        "psum_invariant",
         "qr",
         "random_bits",
         "random_clone",
@@ -69,7 +66,6 @@ ANY_VALUE = {
         "random_wrap",
         "real",
         "reduce",
-        "reduce_scatter",
         "reduce_window",
     ],
     *[
@@ -97,7 +93,7 @@ ONE_DEVICE = {
         "pmin",
         "ppermute",
     ],
-    *["psend", "pvary", "reshard", "sharding_constraint"],
+    *["psend", "psum_invariant", "pvary", "ragged_all_to_all", "reduce_scatter", "reshard", "sharding_constraint"],
 }
 REFS = {"addupdate", "empty_ref", "free_ref", "freeze", "get", "new_ref", "swap"}
 """A ref is no value; the random programs run them."""

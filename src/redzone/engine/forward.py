@@ -14,11 +14,14 @@ from redzone.domains import FALSE, Fact, dtype_info, join, leq, meet, settle, su
 from redzone.domains.fact import is_small
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.assumptions import held, hold, learnt
+from redzone.engine.between import Between, within
 from redzone.engine.either import in_either, parts_of
+from redzone.engine.interleaved import Interleaved, interleaved, put_together
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import altogether, before, running_sum, summed
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, assuming, narrows
+from redzone.engine.rounding import ADDED_ONCE
 from redzone.engine.share import quotient
 from redzone.engine.tabulate import SPREAD, tabulated
 from redzone.engine.wrapping import from_the_end, wrapped_by
@@ -32,12 +35,14 @@ _ADD, _SUB, _MUL = (RULES[primitives()[n]] for n in ("add_p", "sub_p", "mul_p"))
 _BLENDED = frozenset((_ADD, _SUB, _MUL))
 _CONVERT = primitives()["convert_element_type_p"]
 _DIV = RULES[primitives()["div_p"]]
+#: What puts two padded arrays into one.
+_JOINING = frozenset((_ADD, ADDED_ONCE, *(RULES[primitives()[n]] for n in ("or_p", "xor_p", "max_p", "min_p"))))
 #: The rules whose steps are looked at closer, or computed in another way.
 _MORE: dict[Any, Any] = {
     _SELECT: _SELECT,
     **{RULES[primitives()[n]]: summed for n in ("cumsum_p", "reduce_sum_p")},
     _DIV: _DIV,
-    **dict.fromkeys(_BLENDED, _BLENDED),
+    **dict.fromkeys(_BLENDED | _JOINING, _BLENDED),
 }
 _HERE = ("here",)
 #: A sum beyond this has the bounds of its integer type.
@@ -374,10 +379,19 @@ class Runner:
             # From here on it is known not to be one, or to be one.
             factors = step.extra = _running_sum(program, step) or ()
             step.volatile = bool(factors)
+        elif factors is None and rule in _JOINING:
+            factors = step.extra = interleaved(program, step) or (() if rule is _ADD else False)
+            step.volatile = bool(factors)
         if type(factors) is Step:
             env[step.outs[0]] = before(program, env, factors, fact)
             return
-        if type(fact.lo) is not int or type(fact.hi) is not int or fact.hi - fact.lo < 2:
+        if type(factors) is Interleaved:
+            env[step.outs[0]] = put_together(env, step, factors, fact)
+            return
+        if type(factors) is Between:
+            env[step.outs[0]] = within(env, step, factors, fact)
+            return
+        if rule not in _BLENDED or type(fact.lo) is not int or type(fact.hi) is not int or fact.hi - fact.lo < 2:
             return
         # A sum of numbers as far as their type goes may have wrapped; a number times 0 or 1 has not.
         if rule is not _MUL and not -_NEAR < fact.lo < fact.hi < _NEAR:

@@ -38,7 +38,7 @@ def summed(program: Program, env: list[Any], step: Step) -> Fact:
 
 def running_sum(program: Program, step: Step) -> Step | None:
     """For a difference `cumsum(x) - x`, from either end: the step that sums up."""
-    total = _made(program, step.ins[0])
+    total = made_by(program, step.ins[0])
     if total is None or total.eqn.primitive is not _CUMSUM or step.eqn.outvars[0].aval != total.eqn.outvars[0].aval:
         return None
     # Two uses of a value that nobody asked about need not be one value.
@@ -104,7 +104,7 @@ def _mass(
     A sum that stays at one place along another axis is reached only by the updates for that place, where each update
     has its own: along a batch, and along a window that always starts at 0.
     """
-    made = _made(program, slot)
+    made = made_by(program, slot)
     if made is None or made.eqn.primitive is not _SCATTER_ADD:
         return None
     base, updates = summarised(env[made.ins[0]]), summarised(env[made.ins[2]])
@@ -139,7 +139,7 @@ def _updates(eqn: Any, axes: tuple[int, ...] | None) -> list[Any]:
 
 def altogether(program: Program, env: list[Any], slot: int) -> int | None:
     """The most that all elements of an array add up to, where counts were scattered into it."""
-    made = _made(program, slot)
+    made = made_by(program, slot)
     bounds = None if made is None else _mass(program, env, slot, dtype_info(made.eqn.outvars[0].aval.dtype))
     return None if bounds is None else bounds[1]
 
@@ -158,6 +158,7 @@ def _source(program: Program, slot: int) -> int:
     return slot
 
 
-def _made(program: Program, slot: int) -> Step | None:
+def made_by(program: Program, slot: int) -> Step | None:
+    """The plain step that makes a value, whatever names it has been given since."""
     made = program.defs.get(_source(program, slot))
     return made if made is not None and made.kind == SIMPLE else None

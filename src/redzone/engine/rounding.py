@@ -33,6 +33,8 @@ _MOVES = _named("broadcast_in_dim", "reshape", "squeeze", "copy", "stop_gradient
 #: What no compiler takes apart to put a product or sum of its own together.
 _APART = _named("max", "min", "clamp", "floor", "ceil", "round", "bitcast_convert_type", "dynamic_slice", "gather")
 _APART |= {_CONSTANT, _P["convert_element_type_p"]}
+_LIMITS = _named("max", "min", "clamp")
+_READS = _named("dynamic_slice", "gather")
 _CONVERT, _ADD, _SUB, _MUL, _FLOOR = (_P[n + "_p"] for n in ("convert_element_type", "add", "sub", "mul", "floor"))
 #: By primitive: what may make its operands for it to be rounded once.
 _BEFORE = {_MUL: _APART | {_ADD, _SUB}, _ADD: _APART | {_MUL}, _SUB: _APART | {_MUL}}
@@ -57,6 +59,8 @@ def _fraction(eqn: Any, a: Fact, b: Fact) -> Fact:
 _FRACTION = Rule(_fraction, pointwise=True)
 _ONCE = {_MUL: _once(floats.mul), _ADD: _once(floats.add), _SUB: _once(floats.sub)}
 ROUNDS = frozenset(_ONCE)
+#: The rule of a sum that is rounded once.
+ADDED_ONCE = _ONCE[_ADD]
 
 
 def rounded_once(frame: Frame, eqn: Any) -> Rule | None:
@@ -70,6 +74,24 @@ def rounded_once(frame: Frame, eqn: Any) -> Rule | None:
     return _ONCE[eqn.primitive] if all(_made_by(frame, atom) in before for atom in eqn.invars) else None
 
 
+def is_limited(frame: Frame, atom: Any) -> bool:
+    """Whether a number is held between others by the last that is done to it."""
+    return _made_by(frame, atom) in _LIMITS
+
+
+def settled(frame: Frame, atom: Any) -> str:
+    """Whether a number is one wherever it is used: "constant" or "rounded", or "read", of what may be a product yet."""
+    frame, atom, made = _source(frame, atom)
+    if made is _GIVEN:
+        # Only of the whole program it is known that nothing is put together with what makes its inputs.
+        return "rounded" if frame.parent is None and frame.jaxpr is frame.slicer.inventory.keep[0] else ""
+    if made is _SUB:
+        return "rounded" if _is_fraction(frame, *frame.maker(atom).invars) else ""
+    if made is _CONSTANT or made in _READS:
+        return "constant" if made is _CONSTANT else "read"
+    return "rounded" if made in _APART else ""
+
+
 def _is_fraction(frame: Frame, number: Any, whole: Any) -> bool:
     """Whether one is the other rounded down, and that very number: a product not yet rounded may be below itself."""
     made = None if type(whole) is Literal else frame.maker(whole)
@@ -80,6 +102,11 @@ def _is_fraction(frame: Frame, number: Any, whole: Any) -> bool:
 
 def _made_by(frame: Frame, atom: Any) -> Any:
     """The primitive that makes a number, wherever it is moved and through whichever calls."""
+    return _source(frame, atom)[2]
+
+
+def _source(frame: Frame, atom: Any) -> tuple[Frame, Any, Any]:
+    """The same, and the number before it was moved, and where that is."""
     while type(atom) is not Literal and atom not in frame.consts:
         outer = frame.bindings.get(atom)
         if outer is not None and frame.parent is not None:
@@ -87,11 +114,11 @@ def _made_by(frame: Frame, atom: Any) -> Any:
             continue
         made = frame.maker(atom)
         if made is None:
-            return _GIVEN
+            return frame, atom, _GIVEN
         if made.primitive in CALLS and made.primitive is not SHARD_MAP_P:
             inner, consts = open_jaxpr(made.params[CALLS[made.primitive]])
             if len(inner.invars) != len(made.invars) or len(inner.outvars) != len(made.outvars):
-                return made.primitive
+                return frame, atom, made.primitive
             result = inner.outvars[made.outvars.index(atom)]
             frame, atom = frame.inside(inner, dict(zip(inner.invars, made.invars, strict=True)), consts), result
         elif made.primitive in _MOVES or (
@@ -99,7 +126,7 @@ def _made_by(frame: Frame, atom: Any) -> Any:
         ):
             atom = made.invars[0]
         elif made.primitive is _CONVERT and not dtype_info(made.invars[0].aval.dtype).integral:
-            return _MUL  # Nobody knows what becomes of a number that is made in another type.
+            return frame, atom, _MUL  # Nobody knows what becomes of a number that is made in another type.
         else:
-            return made.primitive
-    return _CONSTANT
+            return frame, atom, made.primitive
+    return frame, atom, _CONSTANT

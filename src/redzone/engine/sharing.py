@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from redzone.engine.between import Between
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.program import OBSERVE, SCAN, WHILE, Program, Step
 from redzone.frontend.compat import primitives
@@ -95,7 +96,7 @@ def _is_same(one: Any, other: Any, rule: Rule) -> bool:
 
 
 def _rename_extra(step: Step, renamed: dict[int, int]) -> None:
-    """What an access or a loop reads besides its operands, under its new names."""
+    """What an access, a loop or a sum looks at besides its operands, under its new names."""
     if step.kind == OBSERVE:
         step.extra = [renamed.get(slot, slot) for slot in step.extra]
     elif step.kind in (SCAN, WHILE):
@@ -104,3 +105,6 @@ def _rename_extra(step: Step, renamed: dict[int, int]) -> None:
         shape.also = tuple([renamed.get(slot, slot) for slot in shape.also])
         if shape.search is not None:
             shape.search = shape.search.moved(shape.also)
+    elif type(step.extra) is Between:
+        a, b, t, rounded = step.extra
+        step.extra = Between(renamed.get(a, a), renamed.get(b, b), renamed.get(t, t), rounded)

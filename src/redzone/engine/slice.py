@@ -7,7 +7,7 @@ its operands are, nothing is asked. Loops ask until the set of carries that matt
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,9 +17,11 @@ from redzone.domains.fact import TRUE
 from redzone.domains.symbolic import at_most
 from redzone.engine import windows
 from redzone.engine.assumptions import is_thrown_away
+from redzone.engine.between import Between, operands
 from redzone.engine.carries import carries_read
 from redzone.engine.congruent import congruent
 from redzone.engine.errors import results_of_errors
+from redzone.engine.folds import FUNCTIONS
 from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
 from redzone.engine.inventory import (
@@ -31,12 +33,13 @@ from redzone.engine.inventory import (
     constants_of,
 )
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Assumption, LoopShape, Program, Step
-from redzone.engine.rounding import ROUNDS, rounded_once
+from redzone.engine.rounding import ROUNDS, is_limited, rounded_once
 from redzone.engine.search import Placed, Share, factors, search_of
 from redzone.engine.sharing import share
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
 from redzone.rules import RULES, Rule
+from redzone.rules.reductions import summed_up
 from redzone.rules.table import SAME, SUMMARY, anything
 
 #: A sub-program up to this many equations is inlined even where it is called more than once.
@@ -62,6 +65,9 @@ _PLAIN_FLOATS = frozenset(
     primitives()[n + "_p"]
     for n in ("add", "sub", "mul", "neg", "max", "min", "copy", "convert_element_type", "select_n")
 )
+
+
+_CUTS = frozenset(primitives()[n + "_p"] for n in ("slice", "squeeze", "reshape"))
 
 
 def _is_renaming(eqn: Any) -> bool:
@@ -204,6 +210,16 @@ class Slicer:
                 return program, kept, same
             wanted, guess = wanted | more, True
 
+    def shards(self, names: Iterable[Any]) -> int | None:
+        """How many shards lie along these axes; None where that is not known."""
+        count = 1
+        for name in names:
+            size = self.axes.get(name)
+            if size is None:
+                return None
+            count *= int(size)
+        return count
+
     def made(self, jaxpr: Any) -> dict[Any, Any]:
         """The equation of a jaxpr that makes each of its variables."""
         known = self.makers.get(id(jaxpr))
@@ -233,6 +249,26 @@ def _constant_fact(value: Any) -> Fact:
 def _moved(same: dict[int, int], by: int) -> dict[int, int]:
     """Carries by their positions among a jaxpr's inputs."""
     return {by + k: by + first for k, first in same.items()}
+
+
+def _over_shards(frame: Frame, eqn: Any) -> Rule | None:
+    """The rule of a sum over named axes, where it is known how many shards lie along them."""
+    shards = frame.slicer.shards(a for a in eqn.params["axes"] if not isinstance(a, int | np.integer))
+    if shards is None:
+        return None
+
+    def apply(eqn: Any, *facts: Fact) -> Any:
+        return summed_up(eqn, facts, shards)
+
+    return Rule(apply)
+
+
+#: By primitive: what looks for a rule that fits an equation better, where it stands, than its primitive's does.
+_CLOSER: dict[Any, Callable[[Frame, Any], Rule | None]] = {
+    **dict.fromkeys(ROUNDS, rounded_once),
+    **FUNCTIONS,
+    **{primitives()[n]: _over_shards for n in ("psum_p", "psum2_p", "psum_invariant_p") if n in primitives()},
+}
 
 
 def counts(frame: Frame, eqn: Any) -> bool:
@@ -441,8 +477,9 @@ class _Build:
             rule = self.without_rule(eqn, frame)
             if rule is None:
                 return
-        if primitive in ROUNDS:
-            rule = rounded_once(frame, eqn) or rule
+        closer = _CLOSER.get(primitive)
+        if closer is not None:
+            rule = closer(frame, eqn) or rule
         needs = rule.needs
         if needs == "all" and not (rule.floats or dtype_info(outvars[0].aval.dtype).integral or counts(frame, eqn)):
             rule, needs = _ANYTHING, "none"
@@ -463,7 +500,18 @@ class _Build:
         else:
             ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
         outs = (slots[outvars[0]],) if len(outvars) == 1 else tuple([slots.get(v, -1) for v in outvars])
-        self.steps.append(Step(SIMPLE, eqn, tuple(ins), outs, rule))
+        step = Step(SIMPLE, eqn, tuple(ins), outs, rule)
+        if primitive is _ADD_P:
+            self.between(eqn, frame, step)
+        self.steps.append(step)
+
+    def between(self, eqn: Any, frame: Frame, step: Step) -> None:
+        """Note of a sum that it lies between two numbers."""
+        found = operands(frame, eqn)
+        if found is not None:
+            a, b, t, rounded = found
+            step.extra = Between(self.slot(frame, a), self.slot(frame, b), self.slot(frame, t), rounded)
+            step.volatile = True
 
     def wrap(self, eqns: Sequence[Any], at: int, frame: Frame) -> bool:
         """Make the steps of jnp's wrap of a negative index, `i < 0 ? i + n : i`, at once; False for another select.
@@ -550,9 +598,12 @@ class _Build:
             found = frame.floats[atom] = self.new(top(getattr(atom.aval, "dtype", None)))
         return found
 
-    def is_known(self, frame: Frame, atom: Any, depth: int) -> bool:
-        """Whether a float scalar is made, in a few plain steps, from literals, constants and integers alone."""
-        if atom.aval.shape != ():
+    def is_known(self, frame: Frame, atom: Any, depth: int, cut: bool = False) -> bool:
+        """Whether a float scalar is made, in a few plain steps, from literals, constants and integers alone.
+
+        Of an array as much is asked only where it is `cut` to such a scalar.
+        """
+        if atom.aval.shape != () and not cut:
             return False
         while atom in frame.bindings and frame.parent is not None:
             frame, atom = frame.parent, frame.bindings[atom]
@@ -561,7 +612,11 @@ class _Build:
         if atom in frame.consts:
             return True
         eqn = frame.maker(atom)
-        if eqn is None or depth == 0 or eqn.primitive not in _PLAIN_FLOATS:
+        if eqn is None or depth == 0:
+            return False
+        if eqn.primitive in _CUTS and type(eqn.invars[0]) is not Literal:
+            return self.is_known(frame, eqn.invars[0], depth - 1, True)
+        if eqn.primitive not in _PLAIN_FLOATS or atom.aval.shape != ():
             return False
         return all(
             type(a) is Literal
@@ -583,10 +638,7 @@ class _Build:
 
     def axis_index(self, eqn: Any, frame: Frame) -> None:
         name = eqn.params["axis_name"]
-        size: Any = 1
-        for n in name if isinstance(name, tuple) else (name,):
-            known = self.slicer.axes.get(n)
-            size = None if known is None or size is None else size * known
+        size = self.slicer.shards(name if isinstance(name, tuple) else (name,))
         fact = Fact(0, size - 1) if size is not None else top(eqn.outvars[0].aval.dtype)
 
         def position(_: Any, *__: Fact) -> Fact:
@@ -811,11 +863,12 @@ class _Build:
             shape.search = Placed(found.size, shape.also[0], shape.also[1], found.right)
 
     def is_at_hand(self, frame: Frame, atom: Any) -> bool:
-        """Whether an atom is a constant, an integer or an input: not a float for which much may have to be known."""
+        """Whether an atom is a constant, an integer, an input or held between others: not a float for which much may
+        have to be known."""
         frame, atom = self.resolve(frame, atom)
         if type(atom) is Literal or atom in frame.consts or dtype_info(atom.aval.dtype).integral:
             return True
-        return frame.maker(atom) is None
+        return frame.maker(atom) is None or is_limited(frame, atom)
 
     def resolve(self, frame: Frame, atom: Any) -> tuple[Frame, Any]:
         """The atom that an atom is another name of, and where."""

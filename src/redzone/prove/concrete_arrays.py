@@ -94,22 +94,25 @@ def _one_zero(*arrays: Any) -> None:
         raise NotImplementedError("which of two zeros is the larger")
 
 
-def _reduction(name: str, function: Any, first: Callable[[Any], Any]) -> None:
-    """A reduction, of no elements to what it starts from."""
+def _reduction(*names: str, function: Any, first: Callable[[Any], Any]) -> None:
+    """A reduction, of no elements to what it starts from; also over what vmap has put in place of named axes."""
 
-    def rule(eqn: Any, x: Any) -> Any:
+    def rule(eqn: Any, x: Any, *others: Any) -> Any:
+        axes = eqn.params["axes"]
+        if others or not all(isinstance(a, int | np.integer) for a in axes):
+            raise NotImplementedError("over devices")
         _one_zero(x)
         initial = np.asarray(first(dtype_info(x.dtype))).astype(x.dtype)
-        return function.reduce(x, axis=tuple(eqn.params["axes"]), dtype=x.dtype, initial=initial)
+        return function.reduce(x, axis=tuple(axes), dtype=x.dtype, initial=initial)
 
-    ARRAYS[name] = rule
+    ARRAYS.update(dict.fromkeys(names, rule))
 
 
-_reduction("reduce_sum", np.add, lambda info: 0)
-_reduction("reduce_prod", np.multiply, lambda info: 1)
-_reduction("reduce_max", np.maximum, lambda info: info.min)
-_reduction("reduce_min", np.minimum, lambda info: info.max)
-_reduction("reduce_or", np.bitwise_or, lambda info: 0)
+_reduction("reduce_sum", "psum", function=np.add, first=lambda info: 0)
+_reduction("reduce_prod", function=np.multiply, first=lambda info: 1)
+_reduction("reduce_max", "pmax", function=np.maximum, first=lambda info: info.min)
+_reduction("reduce_min", "pmin", function=np.minimum, first=lambda info: info.max)
+_reduction("reduce_or", function=np.bitwise_or, first=lambda info: 0)
 
 
 def _running(name: str, function: Any) -> None:
@@ -222,7 +225,13 @@ def _over(old: Any, new: Any) -> Any:
     return new
 
 
-_COMBINE: Table = {"scatter": _over, "scatter-add": np.add, "scatter-min": np.minimum, "scatter-max": np.maximum}
+_COMBINE: Table = {
+    "scatter": _over,
+    "scatter-add": np.add,
+    "scatter-mul": np.multiply,
+    "scatter-min": np.minimum,
+    "scatter-max": np.maximum,
+}
 
 
 def _allowed(mode: str, inside: Any) -> None:

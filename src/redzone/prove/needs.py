@@ -17,6 +17,7 @@ from redzone.domains.fact import TRUE
 from redzone.domains.symbolic import at_most
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
+from redzone.engine.interleaved import interleaved, sides
 from redzone.engine.loops import counted_by
 from redzone.engine.mass import others, running_sum
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Program, Step
@@ -92,6 +93,10 @@ _NAMES = {
     }.items()
     if f"{name}_p" in _P
 }
+
+
+#: What may put two padded arrays into one.
+_JOINING = frozenset(("add", "max", "min"))
 
 
 @dataclasses.dataclass(slots=True)
@@ -348,6 +353,8 @@ class Walk:
             raise Lost(step)
         if kind == "add" and self.flagged(context, step, need, stop, at):
             return
+        if kind in _JOINING and self.interleaved(context, step, kind, need, stop, at):
+            return
         total = running_sum(context.program, step) if kind == "sub" else None
         before = 0 if total is None else others(total)
         if before and not is_apart(need.lo) and not is_apart(need.hi) and at_most(need.lo, 0):
@@ -383,6 +390,22 @@ class Walk:
             else:
                 limited = need.loose or is_about(context.program, flag, slot)
                 self.reach(context, slot, Need(need.lo, need.hi, limited), stop, at)
+        return True
+
+    def interleaved(
+        self, context: Context, step: Step, kind: str, need: Need, stop: dict[int, Need] | None, at: int
+    ) -> bool:
+        """Two padded arrays in one: each is asked for what the operation needs of it beside the other's padding."""
+        found = interleaved(context.program, step)
+        if found is None:
+            return False
+        for slot, beside in sides(found):
+
+            def ask(position: int, lo: Any, hi: Any, slot: int = slot) -> None:
+                if position == 0:
+                    self.reach(context, slot, Need(lo, hi, need.loose), stop, at)
+
+            ARITHMETIC[kind](self, step, [context.env[slot], context.env[beside]], need.uniform(), ask)
         return True
 
     def into(self, context: Context, step: Step, slot: int, need: Need) -> None:

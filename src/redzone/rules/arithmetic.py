@@ -216,7 +216,15 @@ def _bitcast(eqn: Any, a: Fact) -> Fact:
     return top_of(eqn.outvars[0])
 
 
-@rule("reduce_precision_p", "nextafter_p", needs="none")
+@rule("reduce_precision_p", pointwise=True)
+def _reduce_precision(eqn: Any, a: Fact) -> Fact:
+    info, p = of(eqn.outvars[0]), eqn.params
+    if info.kind != "f":
+        return TOP_FLOAT
+    return floats.of_fewer_bits(a, int(p["exponent_bits"]), int(p["mantissa_bits"]), info)
+
+
+@rule("nextafter_p", needs="none")
 def _any_float(eqn: Any, *facts: Fact) -> Fact:
     return TOP_FLOAT
 

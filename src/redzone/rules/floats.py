@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from redzone.domains import TOP_FLOAT, DtypeInfo, Fact, summarised
@@ -185,6 +186,28 @@ def running(a: Fact, count: Any, info: DtypeInfo) -> Fact:
     return outward(0.0, a.hi * count * (1.0 + slack) if a.hi < _INF else _INF, a.nan, info)
 
 
+def multiplied(a: Fact, fewest: int, most: Any, info: DtypeInfo) -> Fact:
+    """The product of at least and at most so many numbers, multiplied in any order.
+
+    No partial product is farther from zero than the power of the farthest, or 1, so none overflows where that does not.
+    Each of fewer than `most` products is off by at most one part in 2^(mantissa - 1), and together by less than the
+    share below; one that is subnormal, or taken for zero, is still none that is negative.
+    """
+    a = summarised(a)
+    far = max(abs(a.lo), abs(a.hi), 1.0)
+    off = 2.0 ** (2 - info.mantissa) * most if type(most) is int else 1.0
+    if info.bits <= 8 or off >= 0.5 or not math.isfinite(far) or most * math.log2(far) >= math.log2(greatest(info)) - 1:
+        return TOP_FLOAT
+    if a.lo < 0:
+        reach = far**most * (1.0 + off)
+        return outward(-reach, reach, a.nan, info)
+    lo, hi = min(a.lo**fewest, a.lo**most), max(a.hi**fewest, a.hi**most)
+    # Where some product on the way is that small it may be taken for zero, or be rounded up again and again.
+    small = min(a.lo, 1.0) ** most < smallest(info)
+    hi = max(hi * (1.0 + off), smallest(info)) if a.hi else hi
+    return outward(0.0 if small else lo * (1.0 - off), hi, a.nan, info)
+
+
 def absolute(a: Fact) -> Fact:
     a = summarised(a)
     lo = 0.0 if a.lo <= 0 <= a.hi else min(abs(a.lo), abs(a.hi))
@@ -225,13 +248,37 @@ def power(a: Fact, exponent: int, info: DtypeInfo) -> Fact:
 
 def from_integer(a: Fact, info: DtypeInfo) -> Fact:
     a = summarised(a)
-    if type(a.lo) is not int or type(a.hi) is not int:
+    if type(a.lo) is not int or type(a.hi) is not int or info.bits <= 8:
         return TOP_FLOAT
     try:
         lo, hi = float(a.lo), float(a.hi)
     except OverflowError:
         return TOP_FLOAT
+    if a.lo >= -(2**53) and a.hi <= 2**53:
+        return _converted(lo, hi, False, info)
     return outward(lo, hi, False, info)
+
+
+def _converted(lo: float, hi: float, nan: bool, info: DtypeInfo) -> Fact:
+    """Numbers in [lo, hi] in another type: rounded to it, through float32 or not, or not yet; rounding is monotone."""
+    lo, hi = flushed(-_nearest(-lo, info), _nearest(hi, info))
+    return Fact(lo, hi, 0 if lo == hi and not nan else 1, nan)
+
+
+def _nearest(x: float, info: DtypeInfo) -> float:
+    """The greatest of the numbers that a number may become."""
+    if not math.isfinite(x) or 0 < abs(x) < smallest(info):
+        return _up(x, info)
+    if info.bits == 64:
+        return x
+    with np.errstate(over="ignore"):
+        single = np.float32(x)
+        if info.bits == 32:
+            return max(x, float(single))
+        if float(single) != x:
+            # Rounded twice it may be another number than rounded once.
+            return _up(x, info)
+        return max(x, float(single.astype(np.float16 if info.mantissa == 11 else ml_dtypes.bfloat16)))
 
 
 def to_integer(a: Fact, info: DtypeInfo) -> Fact:
@@ -252,7 +299,18 @@ def to_float(a: Fact, source: DtypeInfo, info: DtypeInfo) -> Fact:
     a = summarised(a)
     if info.bits <= 8 or source.bits <= 8:
         return TOP_FLOAT if info.bits <= 8 else Fact(a.lo, a.hi, 1, True)
-    return outward(a.lo, a.hi, a.nan, info)
+    return _converted(a.lo, a.hi, a.nan, info)
+
+
+def of_fewer_bits(a: Fact, exponent: int, mantissa: int, info: DtypeInfo) -> Fact:
+    """Numbers rounded to so many bits of a type, as far as it has that many."""
+    a, own = summarised(a), 11 if info.bits == 64 else 5 if info.mantissa == 11 else 8
+    bits = {5: 16, 8: 32, 11: 64}.get(exponent)
+    if bits is None or info.bits <= 8 or mantissa < 1 or (bits == 16 and mantissa != 10):
+        return TOP_FLOAT
+    if exponent >= own and mantissa + 1 >= info.mantissa:
+        return a
+    return outward(a.lo, a.hi, a.nan, DtypeInfo("f", -_INF, _INF, bits, mantissa + 1))
 
 
 def from_bits(a: Fact, info: DtypeInfo) -> Fact:

@@ -9,10 +9,11 @@ import numpy as np
 
 from redzone.access.site import column_of, stays_inside
 from redzone.access.xla import ACCESSES
-from redzone.domains import Fact, constant, join, leq, scalar, summarised, top
+from redzone.domains import TOP_FLOAT, Fact, constant, join, leq, scalar, summarised, top
 from redzone.domains.fact import apart, is_small, least, most
 from redzone.rules import floats, integers
 from redzone.rules.integers import of, wrapped
+from redzone.rules.reductions import multiplied
 from redzone.rules.shapes import summarised_along
 from redzone.rules.table import rule, top_of
 
@@ -256,16 +257,35 @@ def _scatter_add(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
     info = of(eqn.outvars[0])
     if not info.integral or info.kind == "b":
         return top_of(eqn.outvars[0])
-    count: Any = 1
-    for n in eqn.invars[1].aval.shape[:-1]:
-        count = count * n
-    a, updates = summarised(a), summarised(updates)
+    count, a, updates = updates_of(eqn), summarised(a), summarised(updates)
     lo, hi = min(0, updates.lo) * count, max(0, updates.hi) * count
     if eqn.primitive.name == "scatter-sub":
         lo, hi = -hi, -lo
     return wrapped(a.lo + lo, a.hi + hi, 1, info)
 
 
-@rule("scatter_mul_p", "scatter_apply_p", needs="none")
-def _scatter_other(eqn: Any, *_: Fact) -> Any:
+def updates_of(eqn: Any) -> Any:
+    """How many updates a scatter writes: one for each index tuple."""
+    count: Any = 1
+    for n in eqn.invars[1].aval.shape[:-1]:
+        count = count * n
+    return count
+
+
+@rule("scatter_mul_p", needs=(0, 2))
+def _scatter_mul(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
+    """An element is multiplied by between none and all of the index tuples' updates."""
+    info, count = of(eqn.outvars[0]), updates_of(eqn)
+    if info.kind not in "iuf":
+        return top_of(eqn.outvars[0])
+    by = multiplied(updates, 0, count, info)
+    if info.integral:
+        return integers.mul(summarised(a), by, info)
+    # What is infinite on the way may meet a zero.
+    found = floats.mul(a, by, info)
+    return found if math.isfinite(found.lo) and math.isfinite(found.hi) else TOP_FLOAT
+
+
+@rule("scatter_apply_p", needs="none")
+def _scatter_apply(eqn: Any, *_: Fact) -> Any:
     return top_of(eqn.outvars[0])

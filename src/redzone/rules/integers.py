@@ -94,6 +94,25 @@ def mul(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     return wrapped(min(corners), max(corners), step, info)
 
 
+#: Of more factors than this nothing is said but where they are 1 at most.
+FACTORS = 64
+
+
+def multiplied(a: Fact, fewest: int, most: Any, info: DtypeInfo) -> Fact:
+    """The product of at least and at most so many numbers: between powers of the farthest from zero."""
+    if not _numbers(a):
+        return Fact(info.min, info.max)
+    far = max(abs(a.lo), abs(a.hi))
+    if far > 1 and (type(most) is not int or most > FACTORS):
+        return Fact(info.min, info.max)
+    # A power of 0 or 1 is the same for every exponent above 0.
+    first, last = min(fewest, FACTORS), min(most, FACTORS) if type(most) is int else FACTORS
+    if a.lo < 0:
+        return wrapped(-(far**last), far**last, 1, info)
+    lo, hi = min(a.lo**first, a.lo**last), max(a.hi**first, a.hi**last)
+    return wrapped(lo, hi, 0 if lo == hi else 1, info)
+
+
 def _truncated(a: int, b: int) -> int:
     q = abs(a) // abs(b)
     return q if (a < 0) == (b < 0) else -q
@@ -323,6 +342,7 @@ def bit_and(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
 
 
 def bit_or(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
+    """Of numbers that are not negative it is no more than their sum: the bits both have count once."""
     if info.kind == "b":
         a, b = pair(a, b)
         return settle(a.lo | b.lo, a.hi | b.hi)
@@ -330,18 +350,19 @@ def bit_or(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     if a.step == 0 and b.step == 0:
         return scalar(a.lo | b.lo)
     if a.lo >= 0 and b.lo >= 0:
-        return Fact(max(a.lo, b.lo), _ones(max(a.hi, b.hi)))
+        return Fact(max(a.lo, b.lo), min(_ones(max(a.hi, b.hi)), a.hi + b.hi))
     return invert(bit_and(invert(a, info), invert(b, info), info), info)
 
 
 def bit_xor(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
+    """Of numbers that are not negative it lies between their difference and their sum, which carry."""
     a, b = summarised(a), summarised(b)
     if a.step == 0 and b.step == 0:
         return scalar(a.lo ^ b.lo)
     if info.kind == "b":
         return BOOL
     if a.lo >= 0 and b.lo >= 0:
-        return Fact(0, _ones(max(a.hi, b.hi)))
+        return Fact(max(0, a.lo - b.hi, b.lo - a.hi), min(_ones(max(a.hi, b.hi)), a.hi + b.hi))
     widest = _ones(max(max(x, -x - 1) for x in (a.lo, a.hi, b.lo, b.hi)))
     return Fact(-widest - 1, widest)
 

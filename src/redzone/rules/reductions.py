@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from redzone.domains import TOP_FLOAT, DtypeInfo, Fact, scalar, settle, summarised
+from redzone.domains import TOP_FLOAT, DtypeInfo, Fact, join, leq, scalar, settle, summarised
 from redzone.domains.fact import SMALL
 from redzone.domains.symbolic import at_most
-from redzone.rules import floats
+from redzone.rules import floats, integers
 from redzone.rules.integers import of, wrapped
 from redzone.rules.shapes import mapped, summarised_along
 from redzone.rules.table import anything, rule, top_of
@@ -30,11 +31,15 @@ def _without(fact: Fact, axes: Any) -> Fact:
 
 @rule("reduce_sum_p")
 def _reduce_sum(eqn: Any, a: Fact) -> Fact:
-    info, axes, shape = of(eqn.outvars[0]), eqn.params["axes"], eqn.invars[0].aval.shape
+    return _summed_along(a, eqn.invars[0].aval.shape, eqn.params["axes"], eqn.outvars[0])
+
+
+def _summed_along(a: Fact, shape: Any, axes: Any, out: Any) -> Fact:
+    info = of(out)
     if info.kind == "f":
         return floats.total(a, _count(shape, axes), info)
     if not info.integral or info.kind == "b":
-        return top_of(eqn.outvars[0])
+        return top_of(out)
     if type(a.lo) is np.ndarray:
         folded = _count(shape, [x for x in axes if a.lo.shape[x] == 1])
         if type(folded) is int and _count(shape, axes) * SMALL < 2**62:
@@ -51,6 +56,34 @@ def _reduce_sum(eqn: Any, a: Fact) -> Fact:
     return wrapped(a.lo * n, a.hi * n, a.step, info)
 
 
+def closed(facts: list[Fact], again: Callable[[list[Fact]], list[Fact]], results: Any) -> list[Fact]:
+    """Facts that hold of these values and of all that combining such values yields, as often as one likes.
+
+    Combining a few times finds what it leads to. What still grows then goes as far as combining anything would lead;
+    and what does even so may be anything. That it leads no further is seen in the end, never assumed.
+    """
+    anything_at_all = [top_of(v) for v in results]
+    for tries in range(4 + len(facts)):
+        made = again(facts)
+        if all(map(leq, made, facts)):
+            return facts
+        if tries == 2:
+            facts = [_as_far_as(*ends) for ends in zip(facts, made, again(anything_at_all), strict=True)]
+        else:
+            facts = [
+                join(old, new) if tries < 2 or leq(new, old) else most
+                for old, new, most in zip(facts, made, anything_at_all, strict=True)
+            ]
+    return anything_at_all
+
+
+def _as_far_as(old: Fact, new: Fact, limit: Fact) -> Fact:
+    """What has grown, at the ends that have, to a limit."""
+    lo = old.lo if old.lo <= new.lo else min(new.lo, limit.lo)
+    hi = old.hi if old.hi >= new.hi else max(new.hi, limit.hi)
+    return Fact(lo, hi, 1, old.nan or new.nan or limit.nan)
+
+
 def _has_elements(n: Any) -> bool:
     return n > 0 if type(n) is int else bool(at_most(1, n))
 
@@ -63,13 +96,16 @@ def _reduce_extreme(eqn: Any, a: Fact) -> Fact:
     """
     axes, shape = eqn.params["axes"], eqn.invars[0].aval.shape
     name, info = eqn.primitive.name, of(eqn.outvars[0])
-    if info.kind == "x" or (name in ("reduce_and", "reduce_or") and info.kind != "b"):
+    if info.kind == "x" or (name in ("reduce_and", "reduce_or") and not info.integral):
         return top_of(eqn.outvars[0])
     if any(type(shape[x]) is int and shape[x] == 0 for x in axes):
         # Of nothing, all hold and none does.
         return scalar(int(name == "reduce_and")) if info.kind == "b" else top_of(eqn.outvars[0])
     if not all(_has_elements(shape[x]) for x in axes):
         return top_of(eqn.outvars[0])
+    if name in ("reduce_and", "reduce_or") and info.kind != "b":
+        combine = integers.bit_and if name == "reduce_and" else integers.bit_or
+        return closed([summarised(a)], lambda now: [combine(now[0], now[0], info)], eqn.outvars)[0]
     if type(a.lo) is not np.ndarray:
         return a
     reduce = np.max if name in ("reduce_max", "reduce_or") else np.min
@@ -77,23 +113,27 @@ def _reduce_extreme(eqn: Any, a: Fact) -> Fact:
     return settle(lo.item(), hi.item(), a.nan) if lo.ndim == 0 else settle(lo, hi, a.nan)
 
 
-@rule("reduce_xor_p", "reduce_prod_p", floats=False)
-def _reduce_product(eqn: Any, a: Fact) -> Fact:
-    info = of(eqn.outvars[0])
-    if info.kind == "b" or not info.integral:
+@rule("reduce_xor_p")
+def _reduce_xor(eqn: Any, a: Fact) -> Fact:
+    if of(eqn.outvars[0]).kind not in "iu":
         return top_of(eqn.outvars[0])
     a = summarised(a)
-    if eqn.primitive.name == "reduce_xor":
-        if a.lo >= 0:
-            return Fact(0, (1 << a.hi.bit_length()) - 1)
-        return top_of(eqn.outvars[0])
-    n = _count(eqn.invars[0].aval.shape, eqn.params["axes"])
-    if a.lo >= 0 and a.hi <= 1:
-        return a if n else scalar(1)
-    if type(n) is not int or n > 64:
-        return top_of(eqn.outvars[0])
-    most = max(abs(a.lo), abs(a.hi)) ** n
-    return wrapped(a.lo**n if a.lo >= 0 else -most, a.hi**n if a.lo >= 0 else most, 1, info)
+    return Fact(0, (1 << a.hi.bit_length()) - 1) if a.lo >= 0 else top_of(eqn.outvars[0])
+
+
+@rule("reduce_prod_p")
+def _reduce_product(eqn: Any, a: Fact) -> Fact:
+    n, info = _count(eqn.invars[0].aval.shape, eqn.params["axes"]), of(eqn.outvars[0])
+    return multiplied(a, n, n, info) if info.kind in "iuf" else top_of(eqn.outvars[0])
+
+
+def multiplied(a: Fact, fewest: Any, most: Any, info: DtypeInfo) -> Fact:
+    """The product of at least and at most so many numbers."""
+    a = summarised(a)
+    fewest = fewest if type(fewest) is int else int(bool(at_most(1, fewest)))
+    if info.kind == "f":
+        return floats.multiplied(a, fewest, most, info)
+    return integers.multiplied(a, fewest, most, info)
 
 
 @rule("argmax_p", "argmin_p", needs="none")
@@ -126,15 +166,14 @@ def _cumsum(eqn: Any, a: Fact) -> Fact:
     return wrapped(lo, hi, 1, info)
 
 
-@rule("cumprod_p", floats=False)
+@rule("cumprod_p")
 def _cumprod(eqn: Any, a: Fact) -> Fact:
     info = of(eqn.outvars[0])
+    if info.kind not in "iuf":
+        return top_of(eqn.outvars[0])
     if info.integral and type(a.lo) is np.ndarray and (a.lo is a.hi or (a.lo == a.hi).all()):
         return _cumprod_exactly(eqn, a, info)
-    a = summarised(a)
-    if info.integral and a.lo >= 0 and a.hi <= 1:
-        return a
-    return top_of(eqn.outvars[0])
+    return multiplied(a, 1, eqn.invars[0].aval.shape[eqn.params["axis"]], info)
 
 
 def _cumprod_exactly(eqn: Any, a: Fact, info: DtypeInfo) -> Fact:
@@ -186,7 +225,11 @@ def _top_k(eqn: Any, a: Fact, *_: Fact) -> list[Fact]:
     axis = eqn.params.get("axis", eqn.params.get("reduction_dimension", -1))
     n = eqn.invars[0].aval.shape[axis]
     if eqn.primitive.name != "top_k":
-        return [top_of(eqn.outvars[0]), top_of(eqn.outvars[1])]
+        a = summarised(a)
+        if eqn.params["aggregate_to_topk"] and not a.nan and math.isfinite(a.lo) and math.isfinite(a.hi):
+            return [a, wrapped(0, n - 1, 1, of(eqn.outvars[1]))]
+        # It starts from an infinite number at the place -1, which no number that is as far away has to beat.
+        return [top_of(eqn.outvars[0]), wrapped(-1, n - 1, 1, of(eqn.outvars[1]))]
     return [summarised(a), wrapped(0, n - 1, 1 if n != 1 else 0, of(eqn.outvars[1]))]
 
 
@@ -204,18 +247,34 @@ def _dot_general(eqn: Any, a: Fact, b: Fact) -> Fact:
     return wrapped(n * min(corners), n * max(corners), 1, info)
 
 
-@rule("reduce_window_max_p", "reduce_window_min_p", "select_and_gather_add_p", needs="none")
+@rule("select_and_gather_add_p", needs="none")
 def _window(eqn: Any, *_: Fact) -> Any:
     return anything(eqn)
 
 
-@rule("reduce_window_sum_p", floats=False)
+@rule("reduce_window_max_p", "reduce_window_min_p")
+def _window_extreme(eqn: Any, a: Fact) -> Fact:
+    """One of the elements, or what it starts from, the farthest number there is, where a window may hold none."""
+    info, a, p = of(eqn.outvars[0]), summarised(a), eqn.params
+    if info.kind not in "iuf":
+        return top_of(eqn.outvars[0])
+    plain = all(d == 1 for d in (*p["base_dilation"], *p["window_dilation"]))
+    plain = plain and all(map(_has_elements, eqn.invars[0].aval.shape))
+    if plain and all(low < n and high < n for (low, high), n in zip(p["padding"], p["window_dimensions"], strict=True)):
+        return a
+    first = info.min if eqn.primitive.name == "reduce_window_max" else info.max
+    return join(a, Fact(first, first, 0))
+
+
+@rule("reduce_window_sum_p")
 def _window_sum(eqn: Any, a: Fact) -> Fact:
     info = of(eqn.outvars[0])
-    if not info.integral or info.kind == "b":
-        return top_of(eqn.outvars[0])
     n = math.prod(eqn.params["window_dimensions"])
     a = summarised(a)
+    if info.kind == "f":
+        return floats.total(join(a, scalar(0.0)), n, info)
+    if info.kind not in "iu":
+        return top_of(eqn.outvars[0])
     return wrapped(min(0, a.lo) * n, max(0, a.hi) * n, 1, info)
 
 
@@ -224,6 +283,49 @@ def _exchanged(eqn: Any, *facts: Fact) -> Any:
     """Collectives whose result holds only elements of some shard's operand."""
     facts = tuple(summarised(f) for f in facts)
     return facts[0] if len(eqn.outvars) == 1 else list(facts)
+
+
+@rule("psum_p", "psum2_p", "psum_invariant_p")
+def _psum(eqn: Any, *facts: Fact) -> Any:
+    """Where an axis is named, how many shards lie along it is for the slicer to say."""
+    named = any(not isinstance(a, int | np.integer) for a in eqn.params["axes"])
+    return anything(eqn) if named else summed_up(eqn, facts, 1)
+
+
+def summed_up(eqn: Any, facts: tuple[Fact, ...], shards: int) -> Any:
+    """Sums over dimensions that vmap has put in place of named axes, and then over so many shards."""
+    axes = [int(a) for a in eqn.params["axes"] if isinstance(a, int | np.integer)]
+    groups = eqn.params.get("axis_index_groups") is not None
+    found = [
+        _over_shards(_summed_along(a, v.aval.shape, axes, out), shards, groups, out)
+        for a, v, out in zip(facts, eqn.invars, eqn.outvars, strict=True)
+    ]
+    return found[0] if len(found) == 1 else found
+
+
+def _over_shards(a: Fact, shards: int, groups: bool, out: Any) -> Fact:
+    """The sum of what so many shards hold, or, in `groups`, some of them: at least one."""
+    info, a = of(out), summarised(a) if shards > 1 else a
+    if shards == 1 or not (info.integral or info.kind == "f"):
+        return a
+    if info.kind == "f":
+        return TOP_FLOAT if groups else floats.total(a, shards, info)
+    if info.kind == "b" or type(a.lo) is not int or type(a.hi) is not int:
+        return top_of(out)
+    lo, hi = a.lo * shards, a.hi * shards
+    return wrapped(min(lo, a.lo), max(hi, a.hi), 1, info) if groups else wrapped(lo, hi, a.step, info)
+
+
+@rule("reduce_scatter_p")
+def _reduce_scatter(eqn: Any, a: Fact) -> Fact:
+    groups = eqn.params.get("axis_index_groups") is not None
+    return _over_shards(a, int(eqn.params["axis_size"]), groups, eqn.outvars[0])
+
+
+@rule("ragged_all_to_all_p", needs=(0, 1))
+def _ragged(eqn: Any, a: Fact, received: Fact, *_: Fact) -> Fact:
+    """Rows of the shards' operands, written over parts of another array."""
+    return join(summarised(a), summarised(received))
 
 
 @rule("ppermute_p", "collective_permute_p", "psend_p")
@@ -290,10 +392,6 @@ def _permuted(eqn: Any, a: Fact) -> Fact:
     "mulhi_p",
     "after_all_p",
     "create_token_p",
-    "psum_p",
-    "psum2_p",
-    "psum_invariant_p",
-    "reduce_scatter_p",
     "platform_index_p",
     "custom_lin_p",
     "get_p",
