@@ -247,3 +247,69 @@ def the_derivative_of_what_is_dropped(v, i):
         return (jnp.zeros(10).at[jnp.where(i < 10, i, 10)].set(v, mode="drop") ** 2).sum()  #: declared
 
     return jax.grad(loss)(v)
+
+
+# What is written three times is one value: equal equations on equal operands.
+
+
+@case(f32(10), i32(6))
+def read_anew_in_a_loop(x, i):
+    def step(t, total):
+        ok = (i[t] >= 0) & (i[t] < 10)  #: safe
+        row = i[t]  #: safe
+        return total + jnp.where(ok, x[row], 0.0)  #: masked
+
+    return lax.fori_loop(0, 6, step, 0.0)
+
+
+@case(f32(10), i32(6))
+def read_anew_in_a_loop_and_one_too_wide(x, i):
+    def step(t, total):
+        ok = (i[t] >= 0) & (i[t] <= 10)  #: safe
+        row = i[t]  #: safe
+        return total + jnp.where(ok, x[row], 0.0)  #: unsafe
+
+    return lax.fori_loop(0, 6, step, 0.0)
+
+
+@case(f32(10), i32(6))
+def read_anew_elsewhere(x, i):
+    def step(t, total):
+        ok = (i[t] >= 0) & (i[t] < 10)  #: safe
+        row = i[5 - t]  #: safe
+        return total + jnp.where(ok, x[row], 0.0)  #: requires
+
+    return lax.fori_loop(0, 6, step, 0.0)
+
+
+@case(f32(10), i32(6), i32(3, min=0, max=5))
+def gathered_anew(x, i, at):
+    ok = (i[at] >= 0) & (i[at] < 10)  #: safe
+    row = i[at]  #: safe
+    return jnp.where(ok, x[row], 0.0)  #: masked
+
+
+@case(f32(10), i32(6), i32(3, min=0, max=5), i32(3, min=0, max=5))
+def gathered_anew_from_elsewhere(x, i, at, other):
+    ok = (i[at] >= 0) & (i[at] < 10)  #: safe
+    row = i[other]  #: safe
+    return jnp.where(ok, x[row], 0.0)  #: requires
+
+
+@case(f32(10), i32(6), i32(min=0, max=3))
+def sliced_anew(x, i, t):
+    ok = (lax.dynamic_slice(i, (t,), (3,)) >= 0) & (lax.dynamic_slice(i, (t,), (3,)) < 10)  #: safe
+    rows = lax.dynamic_slice(i, (t,), (3,))  #: safe
+    return jnp.where(ok, x[rows], 0.0)  #: masked
+
+
+@case(f32(10), i32(6, 6))
+def summed_up_anew(x, i):
+    ok = (i.sum(0) >= 0) & (i.sum(0) < 10)
+    return jnp.where(ok, x[i.sum(0)], 0.0)  #: masked
+
+
+@case(f32(10), i32(6, 6))
+def summed_up_along_the_other_axis(x, i):
+    ok = (i.sum(0) >= 0) & (i.sum(0) < 10)
+    return jnp.where(ok, x[i.sum(1)], 0.0)  #: unknown
