@@ -313,3 +313,55 @@ def summed_up_anew(x, i):
 def summed_up_along_the_other_axis(x, i):
     ok = (i.sum(0) >= 0) & (i.sum(0) < 10)
     return jnp.where(ok, x[i.sum(1)], 0.0)  #: unknown
+
+
+# Conditions that let indices through which count from the end: the wrap is part of what is looked at.
+
+
+@case(f32(10), i32(6))
+def counting_from_the_end_is_let_through(x, i):
+    return jnp.where((i >= -10) & (i < 10), x[i], 0.0)  #: masked
+
+
+@case(f32(10), i32(6))
+def counting_from_one_before_the_start(x, i):
+    return jnp.where((i >= -11) & (i < 10), x[i], 0.0)  #: unsafe
+
+
+@case(f32(10), i32(6))
+def counting_to_one_past_the_end(x, i):
+    return jnp.where((i >= -10) & (i <= 10), x[i], 0.0)  #: unsafe
+
+
+@case(f32(10), i32(6))
+def the_next_counting_from_the_end(x, i):
+    return jnp.where((i >= -11) & (i < 9), x[i + 1], 0.0)  #: masked
+
+
+@case(f32(10), i32(6))
+def the_next_counting_from_too_far(x, i):
+    return jnp.where((i >= -12) & (i < 9), x[i + 1], 0.0)  #: unsafe
+
+
+@case(f32(10), i32())
+def a_wrap_before_its_branch(x, i):
+    at = jnp.where(i < 0, i + 10, i)
+    return lax.cond((i >= -10) & (i < 10), lambda: x.at[at].get(mode="promise_in_bounds"), lambda: 0.0)  #: safe
+
+
+@case(f32(10), i32())
+def a_wrap_before_its_branch_from_too_far(x, i):
+    at = jnp.where(i < 0, i + 10, i)
+    return lax.cond((i >= -21) & (i < 10), lambda: x.at[at].get(mode="promise_in_bounds"), lambda: 0.0)  #: requires
+
+
+@case(f32(40), i32())
+def a_branch_on_what_was_wrapped(x, i):
+    at = jnp.where(i < 0, i + 20, i)
+    return lax.cond((at >= 0) & (at < 20), lambda: x[i + 20], lambda: 0.0)  #: safe
+
+
+@case(f32(40), i32())
+def a_branch_on_what_was_wrapped_by_more(x, i):
+    at = jnp.where(i < 0, i + 61, i)
+    return lax.cond((at >= 0) & (at < 20), lambda: x[i + 20], lambda: 0.0)  #: requires

@@ -72,6 +72,8 @@ OPERATIONS = {
     "popcount": lambda a, b: lax.population_count(a),
     "select by b": lambda a, b: jnp.where(b > _at(3, b), a, _at(7, a)),
     "select by a": lambda a, b: jnp.where(a > _at(3, a), a, b),
+    "from the end": lambda a, b: jnp.where(a < _at(0, a), a + _at(100, a), a),
+    "from the end of less": lambda a, b: jnp.where(a < _at(0, a), a + _at(5, a), a),
     "to int8": lambda a, b: a.astype(np.int8),
     "to uint8": lambda a, b: a.astype(np.uint8),
     "to int32": lambda a, b: a.astype(np.int32),

@@ -19,6 +19,7 @@ from redzone.domains.fact import SHORT, is_small, strided
 from redzone.domains.symbolic import at_most, fits, is_inconclusive
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.program import BITS, SIGNATURE, SIMPLE, Program, Step
+from redzone.engine.wrapping import before_wrap, from_the_end, wrap_of
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
@@ -652,6 +653,12 @@ class Refiner:
 
     def _select(self, step: Step, fact: Fact, level: Any) -> None:
         """If only one case can give the value, that case was taken."""
+        n = wrap_of(step)
+        if n is not None:
+            bounds = before_wrap(summarised(self.operand(step, 1, level)), summarised(fact), n)
+            if bounds is not None:
+                self.narrow_operand(step, 1, _range(*bounds), level)
+                return
         inner = self.level_of(step, 0, level)
         if inner is None or len(step.ins) != 3:
             return
@@ -735,7 +742,10 @@ class Refiner:
             facts.append(after)
         if changed:
             try:
-                result = rule.apply(step.eqn, *facts)
+                n = wrap_of(step)
+                result = None if n is None else from_the_end(facts[1], n)
+                if result is None:
+                    result = rule.apply(step.eqn, *facts)
             except Exception as error:
                 if not is_inconclusive(error):
                     raise
