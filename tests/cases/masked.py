@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tests.cases import case, f32, flag, i32
+from tests.cases import case, f32, flag, i32, u32
 
 
 def _inside(i, n):
@@ -365,3 +365,46 @@ def a_branch_on_what_was_wrapped(x, i):
 def a_branch_on_what_was_wrapped_by_more(x, i):
     at = jnp.where(i < 0, i + 61, i)
     return lax.cond((at >= 0) & (at < 20), lambda: x[i + 20], lambda: 0.0)  #: requires
+
+
+# A negative number is a large one without a sign.
+
+
+@case(f32(10), i32(6))
+def without_a_sign_below_the_size(x, i):
+    return jnp.where(i.astype(jnp.uint32) < 10, x[i], 0.0)  #: masked
+
+
+@case(f32(10), i32(6))
+def without_a_sign_up_to_the_size(x, i):
+    return jnp.where(i.astype(jnp.uint32) <= 10, x[i], 0.0)  #: unsafe
+
+
+@case(f32(10), i32())
+def a_branch_without_a_sign(x, i):
+    return lax.cond(i.astype(jnp.uint32) < 10, lambda: x[i], lambda: 0.0)  #: safe
+
+
+@case(f32(10), i32())
+def a_branch_without_a_sign_one_too_far(x, i):
+    return lax.cond(i.astype(jnp.uint32) < 11, lambda: x[i], lambda: 0.0)  #: unsafe
+
+
+@case(f32(10), i32(min=-300, max=300))
+def a_branch_on_eight_bits(x, i):
+    return lax.cond(i.astype(jnp.uint8) < 10, lambda: x[i], lambda: 0.0)  #: unsafe
+
+
+@case(f32(10), i32(min=-246, max=255))
+def a_branch_on_eight_bits_that_suffice(x, i):
+    return lax.cond(i.astype(jnp.uint8) < 10, lambda: x[i], lambda: 0.0)  #: safe
+
+
+@case(f32(10), i32(min=-247, max=255))
+def a_branch_on_eight_bits_that_just_do_not(x, i):
+    return lax.cond(i.astype(jnp.uint8) < 10, lambda: x[i], lambda: 0.0)  #: unsafe
+
+
+@case(f32(10), u32(min=2**32 - 4))
+def signed_only_for_its_branch(x, i):
+    return lax.cond(i.astype(jnp.int32) >= -2, lambda: x[(i + 10).astype(jnp.int32) - 8], lambda: 0.0)  #: safe

@@ -526,6 +526,16 @@ class Refiner:
         a = summarised(self.current(step.ins[0], level))
         if a.lo >= target.min and a.hi <= target.max:
             self.narrow(step.ins[0], fact, level)
+            return
+        fact = summarised(fact)
+        if type(a.lo) is int and type(a.hi) is int and type(fact.lo) is int and type(fact.hi) is int:
+            # It differs from the result by so many times what the target can tell apart.
+            apart = target.max - target.min + 1
+            first, last = -((fact.hi - a.lo) // apart), (a.hi - fact.lo) // apart
+            if first > last:
+                raise Infeasible
+            lo, hi = max(fact.lo + first * apart, a.lo), min(fact.hi + last * apart, a.hi)
+            self.narrow(step.ins[0], Fact(lo, hi), level)
 
     def integral(self, step: Step) -> bool:
         return dtype_info(step.eqn.outvars[0].aval.dtype).kind in "iu"
