@@ -408,3 +408,78 @@ def a_branch_on_eight_bits_that_just_do_not(x, i):
 @case(f32(10), u32(min=2**32 - 4))
 def signed_only_for_its_branch(x, i):
     return lax.cond(i.astype(jnp.int32) >= -2, lambda: x[(i + 10).astype(jnp.int32) - 8], lambda: 0.0)  #: safe
+
+
+# jnp.select takes the case of the first condition that holds.
+
+
+@case(f32(10), i32(6))
+def one_of_a_single_case(x, i):
+    return jnp.select([_inside(i, 10)], [x[i]], 0.0)  #: masked
+
+
+@case(f32(10), i32(6))
+def one_of_a_single_case_too_wide(x, i):
+    return jnp.select([_inside(i, 11)], [x[i]], 0.0)  #: unsafe
+
+
+@case(f32(10), i32(6))
+def what_is_left_by_those_before(x, i):
+    return jnp.select([i < 0, i < 10], [0.0, x[i]], 0.0)  #: masked
+
+
+@case(f32(10), i32(6))
+def what_is_left_by_those_before_too_wide(x, i):
+    return jnp.select([i < -11, i < 10], [0.0, x[i]], 0.0)  #: unsafe
+
+
+@case(f32(10), i32(6))
+def the_conditions_the_other_way(x, i):
+    return jnp.select([i < 10, i < 0], [x[i], 0.0], 0.0)  #: requires
+
+
+@case(f32(10), i32(6))
+def what_is_left_by_all(x, i):
+    return jnp.select([i < 0, i >= 10], [1.0, 2.0], x[i])  #: masked
+
+
+@case(f32(10), i32(6))
+def what_is_left_by_all_but_one(x, i):
+    return jnp.select([i < 0, i > 10], [1.0, 2.0], x[i])  #: unsafe
+
+
+@case(f32(10), i32(6), i32(6))
+def a_select_by_another_array(x, i, j):
+    return jnp.select([_inside(j, 10)], [x[i]], 0.0)  #: requires
+
+
+@case(f32(10), i32(3, 3))
+def a_select_by_the_transposed(x, i):
+    return jnp.select([_inside(i, 10).T], [x[i]], 0.0)  #: requires
+
+
+@case(f32(10), i32())
+def a_switch_on_the_first_that_holds(x, i):
+    first = jnp.argmax(jnp.stack([i < 0, i < 10, i >= 10]))
+    return lax.switch(first, [lambda: 0.0, lambda: x[i], lambda: 1.0])  #: safe
+
+
+@case(f32(10), i32())
+def a_switch_on_the_first_that_may_hold(x, i):
+    first = jnp.argmax(jnp.stack([i < 0, i < 11, i > 10]))
+    return lax.switch(first, [lambda: 0.0, lambda: x[i], lambda: 1.0])  #: requires
+
+
+@case(f32(2), i32(6))
+def a_number_beyond_the_cases_picks_the_last(x, i):
+    return lax.select_n(i, jnp.zeros(6), x[i])  #: requires
+
+
+@case(f32(2), i32(6, min=0, max=1))
+def a_number_of_a_case(x, i):
+    return lax.select_n(i, jnp.zeros(6), x[2 * i - 1])  #: safe
+
+
+@case(f32(3), i32(6))
+def a_number_of_a_case_between(x, i):
+    return lax.select_n(i, jnp.zeros(6), x[i], jnp.zeros(6))  #: masked

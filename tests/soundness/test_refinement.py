@@ -87,6 +87,10 @@ OPERATIONS = {
     "a > b": lambda a, b: (a > b).astype(np.int32),
     "a > b and a < 9": lambda a, b: ((a > b) & (a < _at(9, a))).astype(np.int32),
     "a > b or a < 9": lambda a, b: ((a > b) | (a < _at(9, a))).astype(np.int32),
+    "first of three": lambda a, b: jnp.argmax(jnp.stack([a > b, a < _at(9, a), b > _at(3, b)]), 0),
+    "first but none": lambda a, b: jnp.argmax(jnp.stack([a != a, a < _at(9, a), b > _at(3, b)]), 0),
+    "first of a row": lambda a, b: jnp.argmax(jnp.concatenate([(a > b)[None], (a < _at(9, a))[None]]), 0),
+    "last of two": lambda a, b: jnp.argmin(jnp.stack([a > b, a < _at(9, a)]), 0),
     "a = b": lambda a, b: (a == b).astype(np.int32),
 }
 EDGES = {"int8": (0, 1, -1, 3, -128, 127, 43, 63), "uint8": (0, 1, 3, 128, 255, 43, 63, 127)}

@@ -138,9 +138,9 @@ class Program:
         """By slot: what `refine.narrows` found."""
         self.last: list[Any] | None = None
         """The environment of the latest run: the next one computes again only what its inputs change."""
-        self.masks: list[tuple[int, int, tuple[int, int, bool]]] = []
-        """(identity of an access, slot of a select's condition, (which use, which case the access's result is, whether
-        the condition has one element for each index tuple))."""
+        self.masks: list[tuple[int, int, tuple[int, int, int, bool]]] = []
+        """(identity of an access, slot of a select's condition, (which use, the least and the most that let what was
+        accessed through, whether the condition has one element for each index tuple))."""
         self.special: dict[Step, Any] | None = None
         """Steps computed in a better way than their rule, while something about the inputs is known."""
         self.ordered: frozenset[Step] = frozenset()

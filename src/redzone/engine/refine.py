@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
-from redzone.domains.fact import SHORT, is_small, strided
+from redzone.domains.fact import FALSE, SHORT, TRUE, is_small, strided
 from redzone.domains.symbolic import at_most, fits, is_inconclusive
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.program import BITS, SIGNATURE, SIMPLE, Program, Step
@@ -106,6 +106,7 @@ _KIND = _table(
     reduce_or="some",
     reduce_max="most",
     reduce_min="least",
+    argmax="first",
     copy="same",
     stop_gradient="same",
     sharding_constraint="same",
@@ -488,6 +489,56 @@ class Refiner:
         for slot, v in zip(step.ins, step.eqn.invars, strict=True):
             if _nonempty(v.aval):
                 self.narrow(slot, fact, ALL if level is ALL or not v.aval.shape else level[:-1])
+
+    def _first(self, step: Step, fact: Fact, level: Any) -> None:
+        """The place of the first of the largest bools put side by side.
+
+        Those before it are smaller, so they are false and it is true; if it is the very first and false, all are.
+        """
+        parts = self.side_by_side(step, level)
+        if parts is None:
+            return
+        which = summarised(fact)
+        lo, hi = int(which.lo), int(which.hi)
+        if lo == hi == 0:
+            if summarised(self.current(*parts[0])).hi != 0:
+                return
+            lo, hi = len(parts), -1
+        for k, (slot, inner) in enumerate(parts):
+            if k < lo:
+                self.narrow(slot, FALSE, inner)
+            elif k == lo == hi:
+                self.narrow(slot, TRUE, inner)
+
+    def side_by_side(self, step: Step, level: Any) -> list[tuple[int, Any]] | None:
+        """The bools among which an argmax looks, each with its level; None where they are not one for each place."""
+        source, (axis, *more) = step.eqn.invars[0].aval, step.eqn.params["axes"]
+        made = self.defs.get(step.ins[0])
+        if source.dtype != bool or more or made is None or made.kind != SIMPLE:
+            return None
+        if level is ALL and not _nonempty(step.eqn.outvars[0].aval):
+            return None
+        name, shape = made.eqn.primitive.name, step.eqn.outvars[0].aval.shape
+        if name == "stack" and made.eqn.params["axis"] % len(source.shape) == axis:
+            return [(slot, level if shape else ALL) for slot in made.ins]
+        if name != "concatenate" or made.eqn.params["dimension"] != axis:
+            return None
+        if any(type(n) is not int or n != 1 for n in (v.aval.shape[axis] for v in made.eqn.invars)):
+            return None
+        found = []
+        kept = tuple(d for d in range(len(source.shape)) if d != axis)
+        for slot in made.ins:
+            spread = self.defs.get(slot)
+            if level is ALL:
+                found.append((slot, ALL))
+                continue
+            if spread is None or spread.kind != SIMPLE or spread.eqn.primitive.name != "broadcast_in_dim":
+                return None
+            given = spread.eqn.invars[0].aval.shape
+            if given and (tuple(spread.eqn.params["broadcast_dimensions"]) != kept or given != shape):
+                return None
+            found.append((spread.ins[0], level if given else ALL))
+        return found
 
     def _some(self, step: Step, fact: Fact, level: Any) -> None:
         if self.whole(step, fact, level):

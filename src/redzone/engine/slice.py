@@ -56,8 +56,12 @@ _RENAMING = frozenset(
     for n in ("copy", "stop_gradient", "sharding_constraint", "pvary", "name", "convert_element_type")
     if n + "_p" in primitives()
 )
+_ARGMAX_P = primitives()["argmax_p"]
+_SIDE_BY_SIDE = frozenset(primitives()[n] for n in ("concatenate_p", "stack_p") if n in primitives())
+#: How many bools put side by side are looked at where the first true one is asked for.
+BOOLS = 16
 #: Primitives that are not always a step with their rule.
-_UNUSUAL = _RENAMING | windows.READS
+_UNUSUAL = _RENAMING | windows.READS | {_ARGMAX_P}
 _PLAIN_FLOATS = frozenset(
     primitives()[n + "_p"]
     for n in ("add", "sub", "mul", "neg", "max", "min", "copy", "convert_element_type", "select_n")
@@ -115,8 +119,8 @@ class Frame:
 
 
 #: By identity of a select (or the call around it): (identity of the access, the condition, (which of its uses it is,
-#: the case it fills, whether the condition has one element for each index tuple)).
-Masks = dict[int, list[tuple[int, Any, tuple[int, int, bool]]]]
+#: the least and the most that let it through, whether the condition has one element for each index tuple)).
+Masks = dict[int, list[tuple[int, Any, tuple[int, int, int, bool]]]]
 
 
 class Slicer:
@@ -409,6 +413,9 @@ class _Build:
             if primitive in windows.READS:
                 if windows.read(self, eqn, frame):
                     return
+            elif primitive is _ARGMAX_P:
+                if self.first_true(eqn, frame):
+                    return
             elif _is_renaming(eqn):
                 self.rename(eqn, frame, eqn.invars[0], slots[outvars[0]])
                 return
@@ -440,6 +447,18 @@ class _Build:
             ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
         outs = (slots[outvars[0]],) if len(outvars) == 1 else tuple([slots.get(v, -1) for v in outvars])
         self.steps.append(Step(SIMPLE, eqn, tuple(ins), outs, rule))
+
+    def first_true(self, eqn: Any, frame: Frame) -> bool:
+        """Ask for the few bools, put side by side, of which an argmax finds the first true one; False for another."""
+        if eqn.invars[0].aval.dtype != bool:
+            return False
+        at, atom = self.resolve(frame, eqn.invars[0])
+        made = None if type(atom) is Literal else at.maker(atom)
+        if made is None or made.primitive not in _SIDE_BY_SIDE or len(made.invars) > BOOLS:
+            return False
+        slots = (self.slot(frame, eqn.invars[0]),), (frame.slots[eqn.outvars[0]],)
+        self.emit(SIMPLE, eqn, *slots).rule = RULES[_ARGMAX_P]
+        return True
 
     def wrap(self, eqns: Sequence[Any], at: int, frame: Frame) -> bool:
         """Make the steps of jnp's wrap of a negative index, `i < 0 ? i + n : i`, at once; False for another select.

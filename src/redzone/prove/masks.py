@@ -30,7 +30,8 @@ _P = primitives()
 _SELECT, _BROADCAST, _CONCATENATE = _P["select_n_p"], _P["broadcast_in_dim_p"], _P["concatenate_p"]
 _MUL, _SCATTER_ADD, _TRANSPOSE = _P["mul_p"], _P["scatter_add_p"], _P["transpose_p"]
 _CONVERT = _P["convert_element_type_p"]
-_DECISIVE = {_P["and_p"]: 1, _P["or_p"]: 0}
+_TRUE = (1, 1)
+_DECISIVE = {_P["and_p"]: _TRUE, _P["or_p"]: (0, 0)}
 _LOOPS = (SCAN_P, WHILE_P)
 _HERE = ("here",)
 #: How many values are told apart; of further ones, two may be taken for one.
@@ -140,11 +141,12 @@ class Uses:
 
 
 class _Found(NamedTuple):
-    """A select that a value ends in: its equation, its condition and the case the value fills."""
+    """A select that a value ends in: its equation, its condition, and what that must be for the value to be picked."""
 
     eqn: Any
     condition: Any
-    case: int
+    picked: tuple[int, int]
+    """The least and the most."""
     places: tuple[int, ...]
     """Where the dimensions of the index tuples are in the value there."""
     spread: tuple[int, ...]
@@ -167,7 +169,7 @@ def _selects(
         if not eqn.outvars:
             raise NotMasked
         if primitive is _SELECT and position >= 1:
-            yield _Found(eqn, eqn.invars[0], position - 1, places, _identity(eqn.invars[0]))
+            yield _Found(eqn, eqn.invars[0], _picks(eqn, position - 1), places, _identity(eqn.invars[0]))
         elif primitive in CALLS and CALLS[primitive] in ("jaxpr", "call_jaxpr"):
             yield from _in_call(uses, eqn, position, places, depth, finite)
         elif primitive in _DECISIVE and eqn.outvars[0].aval.dtype == bool:
@@ -178,10 +180,18 @@ def _selects(
             yield from _further(uses, jaxpr, _Found(eqn, other, _DECISIVE[primitive], places, _identity(other)), depth)
         elif primitive is _MUL and finite and (flag := _flag(uses, jaxpr, eqn.invars[1 - position])) is not None:
             # What is multiplied by a condition that fails is zero.
-            yield from _further(uses, jaxpr, _Found(eqn, flag[0], 1, places, flag[1]), depth)
+            yield from _further(uses, jaxpr, _Found(eqn, flag[0], _TRUE, places, flag[1]), depth)
         else:
             stays = finite and _stays_finite(eqn)
             yield from _selects(uses, jaxpr, eqn.outvars[0], moved(eqn, position, places), depth - 1, stays)
+
+
+def _picks(select: Any, case: int) -> tuple[int, int]:
+    """What a select's condition is, least and most, where it picks a case: beyond the cases it picks the nearest."""
+    which = dtype_info(select.invars[0].aval.dtype)
+    if which.kind == "b":
+        return case, case
+    return case if case else which.min, case if case < len(select.invars) - 2 else which.max
 
 
 def _flag(uses: Uses, jaxpr: Any, atom: Any) -> tuple[Any, tuple[int, ...]] | None:
@@ -274,9 +284,9 @@ DISCARDED = "may leave the array, but then every use of what was {} is a select 
 NOTHING = "may leave the array, but what is added there then is zero"
 
 
-#: By access whose every use is a select or the like: of each use the conditions, in the access's jaxpr, and the cases
-#: that they all must pick for what was read or written to be seen.
-Thrown = dict[int, list[list[tuple[Any, int]]]]
+#: By access whose every use is a select or the like: of each use the conditions, in the access's jaxpr, and the least
+#: and the most that all of them must be for what was read or written to be seen.
+Thrown = dict[int, list[list[tuple[Any, tuple[int, int]]]]]
 
 
 def masked_sites(
@@ -303,7 +313,7 @@ def masked_sites(
         uses_of = [[_unspread(uses, site.home, w, shape) for w in (*one.before, one)] for one in found]
         uses_of = [[w for w in ways if _is_aligned(w, shape) and not _is_made_from(uses, site, w)] for ways in uses_of]
         if uses_of and all(uses_of):
-            thrown[id(site.eqn)] = [[(w.condition, w.case) for w in ways] for ways in uses_of]
+            thrown[id(site.eqn)] = [[(w.condition, w.picked) for w in ways] for ways in uses_of]
         uses_of = [[w for w in ways if _is_related(uses, site, w)] for ways in uses_of]
         if uses_of and all(uses_of):
             told[id(site.eqn)] = how
@@ -311,7 +321,7 @@ def masked_sites(
             for use, ways in enumerate(uses_of):
                 for way in ways:
                     each = bool(way.condition.aval.shape)
-                    masks.setdefault(id(way.eqn), []).append((id(site.eqn), way.condition, (use, way.case, each)))
+                    masks.setdefault(id(way.eqn), []).append((id(site.eqn), way.condition, (use, *way.picked, each)))
     if not wanted:
         return {}
     good: dict[int, int] = {}
@@ -355,9 +365,13 @@ def harmless(uses: Uses, site: Site) -> list[_Found]:
         return []
     if made.primitive is _MUL:
         flags = [_flag(uses, jaxpr, a) for a in made.invars]
-        return [_Found(made, flag[0], 1, places, flag[1]) for flag in flags if flag is not None][:1]
+        return [_Found(made, flag[0], _TRUE, places, flag[1]) for flag in flags if flag is not None][:1]
     if made.primitive is _SELECT:
-        return [one for case in _not_zero(uses, jaxpr, made, {}) if (one := _case(made, made.invars[0], case, places))]
+        return [
+            one
+            for case in _not_zero(uses, jaxpr, made, {})
+            if (one := _case(made, made.invars[0], _picks(made, case), places))
+        ]
     if made.primitive in CALLS and CALLS[made.primitive] in ("jaxpr", "call_jaxpr"):
         inner, _ = open_jaxpr(made.params[CALLS[made.primitive]])
         out = inner.outvars[made.outvars.index(updates)]
@@ -366,12 +380,13 @@ def harmless(uses: Uses, site: Site) -> list[_Found]:
             return []
         given = dict(zip(inner.invars, made.invars, strict=True))
         cases = _not_zero(uses, inner, select, given)
-        return [one for case in cases if (one := _case(made, given[select.invars[0]], case, places))]
+        condition = given[select.invars[0]]
+        return [one for case in cases if (one := _case(made, condition, _picks(select, case), places))]
     return []
 
 
-def _case(eqn: Any, condition: Any, case: int, places: tuple[int, ...]) -> _Found | None:
-    return None if type(condition) is Literal else _Found(eqn, condition, case, places, _identity(condition))
+def _case(eqn: Any, condition: Any, picked: tuple[int, int], places: tuple[int, ...]) -> _Found | None:
+    return None if type(condition) is Literal else _Found(eqn, condition, picked, places, _identity(condition))
 
 
 def _not_zero(uses: Uses, jaxpr: Any, select: Any, given: dict[Any, Any]) -> list[int]:
@@ -444,14 +459,14 @@ def _judged(context: Context, wanted: dict[int, int]) -> Iterable[tuple[int, int
             # Inlined more than once: which select belongs to which access is not tracked.
             yield key, ANYWHERE
             continue
-        by_use: dict[int, list[tuple[int, int, bool]]] = {}
-        for slot, (use, case, each) in conditions:
-            by_use.setdefault(use, []).append((slot, case, each))
+        by_use: dict[int, list[tuple[int, int, int, bool]]] = {}
+        for slot, (use, least, most, each) in conditions:
+            by_use.setdefault(use, []).append((slot, least, most, each))
         yield key, min(_place_when(context, mine[0], together) for together in by_use.values())
 
 
-def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, int, bool]]) -> int:
-    """Where the index is wherever all of these conditions, one for all or one for each, pick their cases."""
+def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, int, int, bool]]) -> int:
+    """Where the index is wherever all of these conditions, one for all or one for each, are between their bounds."""
     site = step.site
     assert site is not None
     if step.extra is not None:
@@ -459,12 +474,13 @@ def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, in
     refiner = Refiner(context.program, context.env)
     level: Any = ALL
     try:
-        for condition, case, each in conditions:
+        for condition, least, most, each in conditions:
             if context.env[condition] is None:
                 continue
             own = _HERE if each else ALL
             level = own if level is ALL else level
-            refiner.assume(condition, case, own)
+            refiner.narrow(condition, Fact(least, most, int(least != most)), own)
+            refiner.again()
         facts = [
             _column(context, refiner, slot, column.column, level)
             for slot, column in zip(step.ins, site.columns, strict=True)
