@@ -225,6 +225,35 @@ def an_inverse_times_a_condition(x, i):
     return (1 / x.at[i].get(mode="promise_in_bounds")) * _inside(i, 10)  #: requires
 
 
+@case(f32(10), i32(6))
+def a_complex_number_times_a_condition(x, i):
+    z = lax.complex(x, x)
+    return -z.at[i].get(mode="promise_in_bounds") * _inside(i, 10)  #: masked
+
+
+@case(f32(10), i32(6))
+def a_complex_logarithm_times_a_condition(x, i):
+    z = lax.complex(x, x)
+    return jnp.log(z.at[i].get(mode="promise_in_bounds")) * _inside(i, 10)  #: requires
+
+
+@case(f32(10), i32(6))
+def a_complex_length_times_a_condition(x, i):
+    # Two large numbers are the sides of one that is too large.
+    z = lax.complex(x, x)
+    return jnp.abs(z.at[i].get(mode="promise_in_bounds")) * _inside(i, 10)  #: requires
+
+
+@case(f32(10), i32(6), f32(6))
+def what_is_added_times_a_condition(x, i, y):
+    return x.at[i].add(_inside(i, 10) * -y, mode="promise_in_bounds")  #: masked
+
+
+@case(f32(10), i32(6), f32(6))
+def a_logarithm_is_added_times_a_condition(x, i, y):
+    return x.at[i].add(_inside(i, 10) * jnp.log(y), mode="promise_in_bounds")  #: requires
+
+
 # Seen only where the condition holds: outside it does not, though no bounds say so.
 
 

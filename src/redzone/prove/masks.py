@@ -14,6 +14,8 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from redzone.access.site import Column, Site, stays_inside
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.symbolic import at_most
@@ -29,7 +31,7 @@ from redzone.prove.passing import NotMasked, is_reshape, moved, zero_or_one
 _P = primitives()
 _SELECT, _BROADCAST, _CONCATENATE = _P["select_n_p"], _P["broadcast_in_dim_p"], _P["concatenate_p"]
 _MUL, _SCATTER_ADD, _TRANSPOSE = _P["mul_p"], _P["scatter_add_p"], _P["transpose_p"]
-_CONVERT = _P["convert_element_type_p"]
+_CONVERT, _GATHER, _DYNAMIC_SLICE = _P["convert_element_type_p"], _P["gather_p"], _P["dynamic_slice_p"]
 _TRUE = (1, 1)
 _DECISIVE = {_P["and_p"]: _TRUE, _P["or_p"]: (0, 0)}
 _LOOPS = (SCAN_P, WHILE_P)
@@ -211,12 +213,17 @@ def _further(uses: Uses, jaxpr: Any, here: _Found, depth: int) -> Iterable[_Foun
         yield one._replace(before=(here, *one.before))
 
 
+#: Equations that only put numbers elsewhere or turn their sign.
+_MOVED = frozenset(
+    _P[f"{name}_p"]
+    for name in ("broadcast_in_dim", "squeeze", "reshape", "transpose", "copy", "stop_gradient", "neg")
+    if f"{name}_p" in _P
+)
 #: Functions of finite floats that are finite.
-_FINITE = frozenset(
+_FINITE = _MOVED | frozenset(
     _P[f"{name}_p"]
     for name in (
-        *("broadcast_in_dim", "squeeze", "reshape", "transpose", "copy", "stop_gradient"),
-        *("neg", "abs", "sign", "floor", "ceil", "round", "reduce_max", "reduce_min"),
+        *("abs", "sign", "floor", "ceil", "round", "reduce_max", "reduce_min"),
         *("tanh", "logistic", "sin", "cos", "atan", "erf", "erfc"),
     )
     if f"{name}_p" in _P
@@ -226,11 +233,32 @@ _FINITE = frozenset(
 def _stays_finite(eqn: Any) -> bool:
     """Whether an equation makes finite numbers of finite numbers; integers are, but not of all floats."""
     source, target = (dtype_info(v.aval.dtype) for v in (eqn.invars[0], eqn.outvars[0]))
-    if target.kind != "f":
+    if target.integral:
         return True
+    if source.kind == "x" or target.kind == "x":
+        # Complex numbers: even their absolute value may be too large.
+        return eqn.primitive in _MOVED
     if eqn.primitive is _CONVERT:
         return source.kind != "f" or target.bits >= min(source.bits, 32)
     return eqn.primitive in _FINITE
+
+
+def _reads_finite(eqn: Any) -> bool:
+    """Whether what an access yields is finite where its array is: outside, it may fill with NaN."""
+    return dtype_info(eqn.outvars[0].aval.dtype).integral or "fill" not in str(eqn.params.get("mode")).lower()
+
+
+def _is_finite(uses: Uses, jaxpr: Any, atom: Any) -> bool:
+    """Whether a value is finite where the arrays that it was taken from are."""
+    while type(atom) is not Literal and not dtype_info(atom.aval.dtype).integral:
+        made = uses.maker(jaxpr, atom)
+        if made is None:
+            return True
+        read = made.primitive in (_DYNAMIC_SLICE, _GATHER)
+        if not (_reads_finite(made) if read else _stays_finite(made)):
+            return False
+        atom = made.invars[0]
+    return type(atom) is not Literal or bool(np.isfinite(np.asarray(atom.val)).all())
 
 
 def _in_call(
@@ -306,7 +334,7 @@ def masked_sites(
         shape, places = lanes
         how = DISCARDED.format("read" if site.effect == "read" else "written")
         try:
-            found = list(_selects(uses, site.home, site.eqn.outvars[0], places, 12))
+            found = list(_selects(uses, site.home, site.eqn.outvars[0], places, 12, _reads_finite(site.eqn)))
         except NotMasked:
             found, how = harmless(uses, site), NOTHING
             shape = tuple(site.eqn.invars[1].aval.shape[:-1]) if found else shape
@@ -364,8 +392,10 @@ def harmless(uses: Uses, site: Site) -> list[_Found]:
     if made is None:
         return []
     if made.primitive is _MUL:
-        flags = [_flag(uses, jaxpr, a) for a in made.invars]
-        return [_Found(made, flag[0], _TRUE, places, flag[1]) for flag in flags if flag is not None][:1]
+        for flag, other in zip(map(functools.partial(_flag, uses, jaxpr), made.invars), made.invars[::-1], strict=True):
+            if flag is not None and _is_finite(uses, jaxpr, other):
+                return [_Found(made, flag[0], _TRUE, places, flag[1])]
+        return []
     if made.primitive is _SELECT:
         return [
             one
