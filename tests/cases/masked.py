@@ -512,3 +512,63 @@ def a_number_of_a_case(x, i):
 @case(f32(3), i32(6))
 def a_number_of_a_case_between(x, i):
     return lax.select_n(i, jnp.zeros(6), x[i], jnp.zeros(6))  #: masked
+
+
+# A matrix product with a condition: each element is multiplied by its own before they are summed up.
+
+
+@case(f32(10), i32(6))
+def a_product_with_a_condition(x, i):
+    return x[i] @ _inside(i, 10).astype(np.float32)  #: masked
+
+
+@case(f32(10), i32(6))
+def a_product_with_a_condition_too_wide(x, i):
+    return x[i] @ _inside(i, 11).astype(np.float32)  #: unsafe
+
+
+@case(f32(10), i32(6), i32(6))
+def a_product_with_another_condition(x, i, j):
+    return x[i] @ _inside(j, 10).astype(np.float32)  #: requires
+
+
+@case(f32(10, 3), i32(6))
+def rows_summed_by_a_condition(x, i):
+    return jnp.einsum("i,ij->j", _inside(i, 10), x[i])  #: masked
+
+
+@case(f32(10, 6), i32(6))
+def columns_summed_by_a_condition(x, i):
+    return jnp.einsum("j,ij->i", _inside(i, 10), x[i])  #: requires
+
+
+@case(f32(10), i32(4, 6))
+def each_row_with_its_condition(x, i):
+    return jnp.einsum("bi,bi->b", x[i], _inside(i, 10).astype(np.float32))  #: masked
+
+
+@case(f32(10), i32(6, 6))
+def each_row_with_a_condition_transposed(x, i):
+    return jnp.einsum("bi,ib->b", x[i], _inside(i, 10).astype(np.float32))  #: requires
+
+
+@case(f32(10), i32(6, 6))
+def all_rows_with_all_conditions(x, i):
+    return x[i] @ _inside(i, 10).astype(np.float32)  #: requires
+
+
+@case(f32(10), i32(6))
+def a_logarithm_in_a_product_with_a_condition(x, i):
+    return jnp.log(x[i]) @ _inside(i, 10).astype(np.float32)  #: requires
+
+
+@case(f32(10), i32(6))
+def half_a_product_with_a_condition(x, i):
+    # What is finite in 32 bits need not be in 16.
+    read, ok = x[i], _inside(i, 10).astype(np.float32)  #: requires
+    return lax.dot(read, ok, preferred_element_type=jnp.float16)
+
+
+@case(i32(10), i32(6))
+def a_product_of_integers_with_a_condition(x, i):
+    return (3 * x[i]) @ _inside(i, 10).astype(np.int32)  #: masked

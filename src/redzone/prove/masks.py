@@ -30,6 +30,7 @@ from redzone.prove.passing import NotMasked, is_reshape, moved, zero_or_one
 
 _P = primitives()
 _SELECT, _BROADCAST, _CONCATENATE = _P["select_n_p"], _P["broadcast_in_dim_p"], _P["concatenate_p"]
+_DOT = _P["dot_general_p"]
 _MUL, _SCATTER_ADD, _TRANSPOSE = _P["mul_p"], _P["scatter_add_p"], _P["transpose_p"]
 _CONVERT, _GATHER, _DYNAMIC_SLICE = _P["convert_element_type_p"], _P["gather_p"], _P["dynamic_slice_p"]
 _TRUE = (1, 1)
@@ -183,6 +184,8 @@ def _selects(
         elif primitive is _MUL and finite and (flag := _flag(uses, jaxpr, eqn.invars[1 - position])) is not None:
             # What is multiplied by a condition that fails is zero.
             yield from _further(uses, jaxpr, _Found(eqn, flag[0], _TRUE, places, flag[1]), depth)
+        elif primitive is _DOT and finite and (summed := _summed_with(uses, jaxpr, eqn, position, places)) is not None:
+            yield summed
         else:
             stays = finite and _stays_finite(eqn)
             yield from _selects(uses, jaxpr, eqn.outvars[0], moved(eqn, position, places), depth - 1, stays)
@@ -199,6 +202,37 @@ def _picks(select: Any, case: int) -> tuple[int, int]:
 def _flag(uses: Uses, jaxpr: Any, atom: Any) -> tuple[Any, tuple[int, ...]] | None:
     """The condition that a factor is: 1 where it holds, 0 elsewhere."""
     return None if type(atom) is Literal else zero_or_one(lambda v: uses.maker(jaxpr, v), atom)
+
+
+def _summed_with(uses: Uses, jaxpr: Any, dot: Any, position: int, places: tuple[int, ...]) -> _Found | None:
+    """The condition by whose elements a matrix product multiplies those of a value before it sums them up.
+
+    Outside, that is a sum with finite numbers times 0, if they are finite in the precision of the product.
+    """
+    mine, other = dot.invars[position], dot.invars[1 - position]
+    if not _multiplies_finite(dot, mine):
+        return None
+    flag = (other, _identity(other)) if other.aval.dtype == bool else _flag(uses, jaxpr, other)
+    if flag is None or type(flag[0]) is Literal:
+        return None
+    condition, spread = flag
+    beside: dict[int, int] = {}
+    for pairs in dot.params["dimension_numbers"]:
+        beside.update(zip(pairs[1 - position], pairs[position], strict=True))
+    if not all(d in beside for d in spread):
+        # It is another one for each result.
+        return None
+    return _Found(dot, condition, _TRUE, places, tuple([beside[d] for d in spread]))
+
+
+def _multiplies_finite(dot: Any, factor: Any) -> bool:
+    """Whether a matrix product multiplies finite numbers as finite ones: not in a type that cannot hold them."""
+    source, target = (dtype_info(v.aval.dtype) for v in (factor, dot.outvars[0]))
+    if type(dot.params.get("precision")).__name__.startswith("DotAlgorithm"):
+        return False
+    if source.integral:
+        return target.integral or (target.kind == "f" and target.bits >= 32)
+    return source.kind == target.kind == "f" and target.bits >= min(source.bits, 32)
 
 
 def _further(uses: Uses, jaxpr: Any, here: _Found, depth: int) -> Iterable[_Found]:
