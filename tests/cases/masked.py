@@ -572,3 +572,84 @@ def half_a_product_with_a_condition(x, i):
 @case(i32(10), i32(6))
 def a_product_of_integers_with_a_condition(x, i):
     return (3 * x[i]) @ _inside(i, 10).astype(np.int32)  #: masked
+
+
+# What is written outside is dropped where the program says so, and with it what was read outside.
+
+
+@case(f32(10), i32(6))
+def read_and_dropped(x, i):
+    row = jnp.where(_inside(i, 10), i, 10)
+    read = x[i]  #: masked
+    return jnp.zeros(10).at[row].set(read, mode="drop")  #: declared
+
+
+@case(f32(10), i32(6))
+def read_and_dropped_but_one(x, i):
+    row = jnp.where(_inside(i, 11), i, 11)
+    read = x[i]  #: unsafe
+    return jnp.zeros(11).at[row].set(read, mode="drop")  #: declared
+
+
+@case(f32(10), i32(6))
+def read_and_not_dropped_but_wrapped(x, i):
+    row = jnp.where(_inside(i, 10), i, -1)
+    read = x[i]  #: requires
+    return jnp.zeros(10).at[row].set(read, mode="drop")  #: safe
+
+
+@case(f32(10), i32(6))
+def read_and_dropped_without_a_word(x, i):
+    row = jnp.where(_inside(i, 10), i, 10)
+    read = x[i]  #: requires
+    return jnp.zeros(10).at[row].set(read)  #: unsafe
+
+
+@case(f32(10), i32(6))
+def read_and_dropped_in_another_order(x, i):
+    row = jnp.where(_inside(i, 10), i, 10)[::-1]
+    read = x[i]  #: requires
+    return jnp.zeros(10).at[row].set(read, mode="drop")  #: declared
+
+
+@case(f32(10, 3), i32(6))
+def rows_read_and_dropped(x, i):
+    row = jnp.where(_inside(i, 10), i, 10)
+    read = jnp.exp(x[i])  #: masked
+    return jnp.zeros((10, 3)).at[row].add(read, mode="drop")  #: declared
+
+
+@case(f32(10), i32(6), i32(6))
+def dropped_by_one_of_two_places(x, i, j):
+    row = jnp.where(_inside(i, 10), i, 10)
+    read = x[i]  #: masked
+    return jnp.zeros((10, 4)).at[row, j].set(read, mode="drop")  #: declared
+
+
+@case(f32(10), i32(6))
+def summed_up_by_segments(x, i):
+    segment = jnp.where(_inside(i, 10), i, 10)
+    read = x[i]  #: masked
+    return jax.ops.segment_sum(read, segment, 10)  #: declared
+
+
+@case(f32(10), i32(6))
+def summed_up_by_segments_of_which_one_is_kept(x, i):
+    segment = jnp.where(_inside(i, 10), i, 10)
+    read = x[i]  #: requires
+    return jax.ops.segment_sum(read, segment, 11)  #: safe
+
+
+@case(f32(10), i32(6))
+def left_out_by_minus_one(x, i):
+    # A segment is no index that counts from the end.
+    segment = jnp.where(_inside(i, 10), i, -1)
+    read = x[i]  #: masked
+    return jax.ops.segment_max(read, segment, 10)  #: declared
+
+
+@case(f32(10), i32(6), i32(6))
+def segments_of_something_else(x, i, j):
+    segment = jnp.where(_inside(j, 10), j, 10)
+    read = x[i]  #: requires
+    return jax.ops.segment_sum(read, segment, 10)  #: declared

@@ -26,6 +26,7 @@ from redzone.engine.program import OBSERVE, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
 from redzone.engine.slice import Masks
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
+from redzone.prove.declared import declared_by
 from redzone.prove.passing import NotMasked, is_reshape, moved, zero_or_one
 
 _P = primitives()
@@ -45,7 +46,8 @@ _PLACES: dict[Any, Sequence[int]] = {
     _P["dynamic_slice_p"]: range(1, 64),
     _P["dynamic_update_slice_p"]: range(2, 64),
 }
-_PLACES |= {p: (1,) for n, p in _P.items() if n.startswith("scatter")}
+_SCATTERS = frozenset(p for n, p in _P.items() if n.startswith("scatter"))
+_PLACES |= dict.fromkeys(_SCATTERS, (1,))
 
 
 @functools.lru_cache(64)
@@ -56,8 +58,9 @@ def _bits(count: int) -> tuple[int, ...]:
 class Uses:
     """Who reads each variable, for the jaxprs asked about."""
 
-    def __init__(self, whole: Any) -> None:
+    def __init__(self, whole: Any, sites: dict[int, Site]) -> None:
         self.whole = whole
+        self.sites = sites
         self.homes: dict[int, Any] = {}
         """By identity of an equation: the jaxpr it stands in."""
         self.known: dict[int, dict[Any, list[tuple[Any, int]]]] = {}
@@ -184,6 +187,8 @@ def _selects(
         elif primitive is _MUL and finite and (flag := _flag(uses, jaxpr, eqn.invars[1 - position])) is not None:
             # What is multiplied by a condition that fails is zero.
             yield from _further(uses, jaxpr, _Found(eqn, flag[0], _TRUE, places, flag[1]), depth)
+        elif primitive in _SCATTERS and position == 2:
+            yield _dropped(uses, jaxpr, eqn, places)
         elif primitive is _DOT and finite and (summed := _summed_with(uses, jaxpr, eqn, position, places)) is not None:
             yield summed
         else:
@@ -202,6 +207,43 @@ def _picks(select: Any, case: int) -> tuple[int, int]:
 def _flag(uses: Uses, jaxpr: Any, atom: Any) -> tuple[Any, tuple[int, ...]] | None:
     """The condition that a factor is: 1 where it holds, 0 elsewhere."""
     return None if type(atom) is Literal else zero_or_one(lambda v: uses.maker(jaxpr, v), atom)
+
+
+def _dropped(uses: Uses, jaxpr: Any, scatter: Any, places: tuple[int, ...]) -> _Found:
+    """The places that a value is written to, for each of its index tuples: what is written outside is dropped.
+
+    The program must say so. Where it does not, a write outside is a finding as the read is, and for the same reason.
+    """
+    site = uses.sites.get(id(scatter))
+    if site is None or site.mode != "drop" or not declared_by(site):
+        raise NotMasked
+    windows = scatter.params["dimension_numbers"].update_window_dims
+    own = tuple([d for d in range(len(scatter.invars[2].aval.shape)) if d not in windows])
+    found: list[_Found] = []
+    for column in site.columns:
+        atom = None if column.column is None else _column_of(uses, jaxpr, scatter.invars[1], column.column)
+        if atom is not None and type(column.limit) is int:
+            found.append(_Found(scatter, atom, (0, column.limit), places, own))
+    if not found:
+        raise NotMasked
+    return found[-1]._replace(before=tuple(found[:-1]))
+
+
+def _column_of(uses: Uses, jaxpr: Any, indices: Any, column: int) -> Any:
+    """A column of index tuples as it was before it was put beside the others; None where that is not plain to see."""
+    made = None if type(indices) is Literal else uses.maker(jaxpr, indices)
+    shape = indices.aval.shape[:-1]
+    if made is not None and made.primitive is _CONCATENATE:
+        if made.params["dimension"] != len(shape) or any(v.aval.shape[-1] != 1 for v in made.invars):
+            return None
+        indices = made.invars[column]
+        made = None if type(indices) is Literal else uses.maker(jaxpr, indices)
+    elif column:
+        return None
+    if made is None or type(made.invars[0]) is Literal or made.invars[0].aval.shape != shape:
+        return None
+    spread = made.primitive is _BROADCAST and tuple(made.params["broadcast_dimensions"]) == tuple(range(len(shape)))
+    return made.invars[0] if spread or is_reshape(made) else None
 
 
 def _summed_with(uses: Uses, jaxpr: Any, dot: Any, position: int, places: tuple[int, ...]) -> _Found | None:
@@ -343,6 +385,7 @@ def _unspread(uses: Uses, jaxpr: Any, found: _Found, shape: tuple[Any, ...] | No
 
 #: What is told of an access that is masked.
 DISCARDED = "may leave the array, but then every use of what was {} is a select that picks the other side"
+DROPPED = "may leave the array, but then every use of what was {} drops it, or picks something else"
 NOTHING = "may leave the array, but what is added there then is zero"
 
 
@@ -359,7 +402,7 @@ def masked_sites(
     Of all whose every use is a select or the like, `thrown` gets when they are seen; and those that selects keep close
     to their arrays, if not inside, go to `near`.
     """
-    uses, wanted, told = Uses(open_jaxpr(closed)[0]), dict[int, int](), dict[int, str]()
+    uses, wanted, told = Uses(open_jaxpr(closed)[0], analysis.inventory.sites), dict[int, int](), dict[int, str]()
     masks: Masks = {}
     for site in sites:
         lanes = _lanes(site)
@@ -369,6 +412,8 @@ def masked_sites(
         how = DISCARDED.format("read" if site.effect == "read" else "written")
         try:
             found = list(_selects(uses, site.home, site.eqn.outvars[0], places, 12, _reads_finite(site.eqn)))
+            if any(one.eqn.primitive in _SCATTERS for one in found):
+                how = DROPPED.format("read" if site.effect == "read" else "written")
         except NotMasked:
             found, how = harmless(uses, site), NOTHING
             shape = tuple(site.eqn.invars[1].aval.shape[:-1]) if found else shape
