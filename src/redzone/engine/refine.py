@@ -151,6 +151,12 @@ def narrows(program: Program, slot: int) -> int:
             waiting.pop()
             continue
         mask, step = BITS[at % SIGNATURE], program.defs.get(at)
+        again = program.equal.get(at) if step is None else None
+        if again is not None:
+            if again not in known:
+                waiting.append(again)
+                continue
+            mask |= known[again]
         if step is not None and step.kind == SIMPLE:
             if step.eqn.primitive in _KIND or step.rule is SAME or step.rule is FLOOR_DIVIDE:
                 count = len(waiting)
@@ -331,6 +337,8 @@ class Refiner:
         self.known[slot, level] = new
         self.learnt_since += 1
         step = self.defs.get(slot)
+        if step is None and slot in self.program.equal:
+            self.narrow(self.program.equal[slot], new, level)
         if step is None or step.kind != SIMPLE or self.budget <= 0:
             return
         self.budget -= 1

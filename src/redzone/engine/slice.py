@@ -19,6 +19,7 @@ from redzone.engine import windows
 from redzone.engine.assumptions import is_thrown_away
 from redzone.engine.carries import carries_read
 from redzone.engine.congruent import congruent
+from redzone.engine.definitions import Definition, definitions
 from redzone.engine.errors import results_of_errors
 from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
@@ -82,7 +83,19 @@ def _has_elements(aval: Any) -> bool:
 class Frame:
     """One jaxpr being sliced into a program: its variables' slots, and what its inputs are outside."""
 
-    __slots__ = ("bindings", "consts", "floats", "inputs", "jaxpr", "parent", "pending", "slicer", "slots", "wanted")
+    __slots__ = (
+        "bindings",
+        "consts",
+        "floats",
+        "inputs",
+        "jaxpr",
+        "parent",
+        "pending",
+        "slicer",
+        "slots",
+        "told",
+        "wanted",
+    )
 
     def __init__(
         self, slicer: Slicer, jaxpr: Any, parent: Frame | None, bindings: dict[Any, Any], consts: dict[Any, Any]
@@ -101,6 +114,8 @@ class Frame:
         """By variable: the parts of it that were asked for."""
         self.floats: dict[Any, int] = {}
         """Slots of floats that are only compared."""
+        self.told: dict[Any, Definition] = {}
+        """By input: how it was made from others, outside."""
 
     def maker(self, var: Any) -> Any:
         """The equation that makes a variable, None for an input."""
@@ -154,17 +169,24 @@ class Slicer:
         self.constants: dict[int, tuple[Any, Fact]] = {}
 
     def program(
-        self, jaxpr: Any, consts: tuple[Any, ...], wanted: tuple[int, ...], same: dict[int, int] | None = None
+        self,
+        jaxpr: Any,
+        consts: tuple[Any, ...],
+        wanted: tuple[int, ...],
+        same: dict[int, int] | None = None,
+        told: dict[int, Definition] | None = None,
     ) -> Program:
         """The program that decides a jaxpr's accesses and the wanted results.
 
-        Inputs that the caller knows to be equal to others, by their positions, are taken for these.
+        Inputs that the caller knows to be equal to others, by their positions, are taken for these; of some it is told
+        how they were made from others.
         """
         axes = tuple(sorted(self.axes.items(), key=str))
-        key = (id(jaxpr), wanted, axes, tuple(map(id, consts)), self.lanes, tuple(same.items()) if same else ())
+        known = tuple([(k, one.key()) for k, one in told.items()]) if told else ()
+        key = (id(jaxpr), wanted, axes, tuple(map(id, consts)), self.lanes, tuple(same.items()) if same else (), known)
         found = self.built.get(key)
         if found is None:
-            found = self.built[key] = _Build(self, jaxpr, consts, same).slice(wanted)
+            found = self.built[key] = _Build(self, jaxpr, consts, same, told).slice(wanted)
         return found
 
     def body(
@@ -247,13 +269,22 @@ class _Build:
 
     __slots__ = ("integers", "literals", "program", "root", "slicer", "steps", "template", "tops")
 
-    def __init__(self, slicer: Slicer, jaxpr: Any, consts: tuple[Any, ...], same: dict[int, int] | None = None) -> None:
+    def __init__(
+        self,
+        slicer: Slicer,
+        jaxpr: Any,
+        consts: tuple[Any, ...],
+        same: dict[int, int] | None = None,
+        told: dict[int, Definition] | None = None,
+    ) -> None:
         self.slicer = slicer
         self.program = Program(jaxpr)
         # A kernel's jaxpr can be open: its constants are given when it runs, and may be anything.
         self.root = Frame(slicer, jaxpr, None, {}, dict(zip(jaxpr.constvars, consts, strict=False)))
         if same:
             self.root.merge(same)
+        if told:
+            self.root.told = {jaxpr.invars[k]: one for k, one in told.items()}
         self.steps: list[Step] = []
         self.template = self.program.template
         self.integers: dict[int, int] = {}
@@ -266,6 +297,8 @@ class _Build:
         for i in wanted:
             program.outs[i] = self.slot(frame, jaxpr.outvars[i])
         self.reverse(frame)
+        for v, told in frame.told.items():
+            self.tell(frame, v, told)
         self.steps.reverse()
         program.steps = self.steps
         slots = frame.slots
@@ -280,6 +313,25 @@ class _Build:
         if self.slicer.batched:
             self.doubt()
         return program
+
+    def tell(self, frame: Frame, var: Any, told: Definition) -> None:
+        """Make an input again from others, where it and any of them were asked for."""
+        slots, inputs = frame.slots, frame.jaxpr.invars
+        if var in slots and any(inputs[k] in slots for k in told.places()):
+            again = self.program.equal[slots[var]] = self.new()
+            self.remake(frame, told, again)
+
+    def remake(self, frame: Frame, told: Definition, slot: int) -> None:
+        ins, left = [], []
+        for one in told.operands:
+            if type(one) is Definition:
+                ins.append(self.new())
+                left.append((one, ins[-1]))
+            else:
+                ins.append(self.slot(frame, frame.jaxpr.invars[one] if type(one) is int else one))
+        self.emit(SIMPLE, told.eqn, ins, (slot,)).rule = RULES[told.eqn.primitive]
+        for one, inner in left:
+            self.remake(frame, one, inner)
 
     def doubt(self) -> None:
         """Leave out the assumptions made in branches that vmap turned into selects, and in loops and calls there."""
@@ -727,7 +779,8 @@ class _Build:
         touches = self.slicer.inventory.touches
         if not asked and not any(touches(j) for j, _ in branches) and not self.slicer.everything:
             return
-        bodies = [self.slicer.program(j, c, asked) for j, c in branches]
+        told = definitions(self.resolve, frame, eqn.invars[1:])
+        bodies = [self.slicer.program(j, c, asked, None, told) for j, c in branches]
         if asked:
             for body in bodies:
                 body.errors = results_of_errors(body.jaxpr)
