@@ -298,3 +298,80 @@ def rows_spread_the_other_way(grid, places, moves):
     inside = ((new >= 0) & (new < 8)).all(1)
     place = jnp.where(inside[None, :], new, places)
     return grid[place[:, 0], place[:, 1]]  #: unsafe
+
+
+# A bool that was made before a branch is still about the same numbers inside it.
+
+
+@case(f32(16), flag(20))
+def full_was_asked_before(h, pushes):
+    def step(carry, push):
+        n, h = carry
+        full = n >= 16
+
+        def pushed():
+            return lax.cond(full, lambda: (n, h), lambda: (n + 1, h.at[n].set(1.0)))  #: safe
+
+        return lax.cond(push, pushed, lambda: (jnp.maximum(n - 1, 0), h)), None
+
+    return lax.scan(step, (0, h), pushes)[0]
+
+
+@case(f32(16), flag(20))
+def full_was_asked_before_one_too_late(h, pushes):
+    def step(carry, push):
+        n, h = carry
+        full = n > 16
+
+        def pushed():
+            return lax.cond(full, lambda: (n, h), lambda: (n + 1, h.at[n].set(1.0)))  #: unsafe
+
+        return lax.cond(push, pushed, lambda: (jnp.maximum(n - 1, 0), h)), None
+
+    return lax.scan(step, (0, h), pushes)[0]
+
+
+@case(f32(16), flag(), flag(), i32())
+def asked_before_three_branches(h, first, second, n):
+    ok = (n >= 0) & (n < 16)
+
+    def inner():
+        return lax.cond(ok, lambda: h[n], lambda: 0.0)  #: safe
+
+    return lax.cond(first, lambda: lax.cond(second, inner, lambda: 1.0), lambda: 2.0)
+
+
+@case(f32(16), flag(), flag(), i32())
+def asked_before_three_branches_of_less(h, first, second, n):
+    ok = (n >= 0) & (n < 17)
+
+    def inner():
+        return lax.cond(ok, lambda: h[n], lambda: 0.0)  #: unsafe
+
+    return lax.cond(first, lambda: lax.cond(second, inner, lambda: 1.0), lambda: 2.0)
+
+
+@case(f32(16), flag(), i32())
+def asked_before_the_branch_of_a_select(h, first, n):
+    ok = (n >= 0) & (n < 16)
+    return lax.cond(first, lambda: jnp.where(ok, h[n], 0.0), lambda: 0.0)  #: masked
+
+
+@case(f32(16), flag(), i32(), i32())
+def asked_before_of_another_number(h, first, n, m):
+    ok = (m >= 0) & (m < 16)
+
+    def inner():
+        return lax.cond(ok, lambda: h[n] + m, lambda: 0.0)  #: requires
+
+    return lax.cond(first, inner, lambda: 0.0)
+
+
+@case(f32(16), flag(3), i32(min=0))
+def asked_before_it_was_moved(h, moves, n):
+    def step(n, move):
+        ok = n < 16
+        n = jnp.where(move, n + 1, n)
+        return n, lax.cond(move, lambda: lax.cond(ok, lambda: h[n], lambda: 0.0), lambda: 0.0)  #: unsafe
+
+    return lax.scan(step, n, moves)

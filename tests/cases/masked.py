@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tests.cases import case, f32, flag, i32
+from tests.cases import case, f32, flag, i32, u32
 
 
 def _inside(i, n):
@@ -225,6 +225,35 @@ def an_inverse_times_a_condition(x, i):
     return (1 / x.at[i].get(mode="promise_in_bounds")) * _inside(i, 10)  #: requires
 
 
+@case(f32(10), i32(6))
+def a_complex_number_times_a_condition(x, i):
+    z = lax.complex(x, x)
+    return -z.at[i].get(mode="promise_in_bounds") * _inside(i, 10)  #: masked
+
+
+@case(f32(10), i32(6))
+def a_complex_logarithm_times_a_condition(x, i):
+    z = lax.complex(x, x)
+    return jnp.log(z.at[i].get(mode="promise_in_bounds")) * _inside(i, 10)  #: requires
+
+
+@case(f32(10), i32(6))
+def a_complex_length_times_a_condition(x, i):
+    # Two large numbers are the sides of one that is too large.
+    z = lax.complex(x, x)
+    return jnp.abs(z.at[i].get(mode="promise_in_bounds")) * _inside(i, 10)  #: requires
+
+
+@case(f32(10), i32(6), f32(6))
+def what_is_added_times_a_condition(x, i, y):
+    return x.at[i].add(_inside(i, 10) * -y, mode="promise_in_bounds")  #: masked
+
+
+@case(f32(10), i32(6), f32(6))
+def a_logarithm_is_added_times_a_condition(x, i, y):
+    return x.at[i].add(_inside(i, 10) * jnp.log(y), mode="promise_in_bounds")  #: requires
+
+
 # Seen only where the condition holds: outside it does not, though no bounds say so.
 
 
@@ -265,3 +294,380 @@ def branch_of_a_batch_that_reads_and_writes(x, i):
         return lax.cond(i < 20, lambda: x.at[i].set(x[i + 1]), lambda: x)  #: requires safe
 
     return jax.vmap(one)(x, i)
+
+
+# What is written three times is one value: equal equations on equal operands.
+
+
+@case(f32(10), i32(6))
+def read_anew_in_a_loop(x, i):
+    def step(t, total):
+        ok = (i[t] >= 0) & (i[t] < 10)  #: safe
+        row = i[t]  #: safe
+        return total + jnp.where(ok, x[row], 0.0)  #: masked
+
+    return lax.fori_loop(0, 6, step, 0.0)
+
+
+@case(f32(10), i32(6))
+def read_anew_in_a_loop_and_one_too_wide(x, i):
+    def step(t, total):
+        ok = (i[t] >= 0) & (i[t] <= 10)  #: safe
+        row = i[t]  #: safe
+        return total + jnp.where(ok, x[row], 0.0)  #: unsafe
+
+    return lax.fori_loop(0, 6, step, 0.0)
+
+
+@case(f32(10), i32(6))
+def read_anew_elsewhere(x, i):
+    def step(t, total):
+        ok = (i[t] >= 0) & (i[t] < 10)  #: safe
+        row = i[5 - t]  #: safe
+        return total + jnp.where(ok, x[row], 0.0)  #: requires
+
+    return lax.fori_loop(0, 6, step, 0.0)
+
+
+@case(f32(10), i32(6), i32(3, min=0, max=5))
+def gathered_anew(x, i, at):
+    ok = (i[at] >= 0) & (i[at] < 10)  #: safe
+    row = i[at]  #: safe
+    return jnp.where(ok, x[row], 0.0)  #: masked
+
+
+@case(f32(10), i32(6), i32(3, min=0, max=5), i32(3, min=0, max=5))
+def gathered_anew_from_elsewhere(x, i, at, other):
+    ok = (i[at] >= 0) & (i[at] < 10)  #: safe
+    row = i[other]  #: safe
+    return jnp.where(ok, x[row], 0.0)  #: requires
+
+
+@case(f32(10), i32(6), i32(min=0, max=3))
+def sliced_anew(x, i, t):
+    ok = (lax.dynamic_slice(i, (t,), (3,)) >= 0) & (lax.dynamic_slice(i, (t,), (3,)) < 10)  #: safe
+    rows = lax.dynamic_slice(i, (t,), (3,))  #: safe
+    return jnp.where(ok, x[rows], 0.0)  #: masked
+
+
+@case(f32(10), i32(6, 6))
+def summed_up_anew(x, i):
+    ok = (i.sum(0) >= 0) & (i.sum(0) < 10)
+    return jnp.where(ok, x[i.sum(0)], 0.0)  #: masked
+
+
+@case(f32(10), i32(6, 6))
+def summed_up_along_the_other_axis(x, i):
+    ok = (i.sum(0) >= 0) & (i.sum(0) < 10)
+    return jnp.where(ok, x[i.sum(1)], 0.0)  #: unknown
+
+
+# Conditions that let indices through which count from the end: the wrap is part of what is looked at.
+
+
+@case(f32(10), i32(6))
+def counting_from_the_end_is_let_through(x, i):
+    return jnp.where((i >= -10) & (i < 10), x[i], 0.0)  #: masked
+
+
+@case(f32(10), i32(6))
+def counting_from_one_before_the_start(x, i):
+    return jnp.where((i >= -11) & (i < 10), x[i], 0.0)  #: unsafe
+
+
+@case(f32(10), i32(6))
+def counting_to_one_past_the_end(x, i):
+    return jnp.where((i >= -10) & (i <= 10), x[i], 0.0)  #: unsafe
+
+
+@case(f32(10), i32(6))
+def the_next_counting_from_the_end(x, i):
+    return jnp.where((i >= -11) & (i < 9), x[i + 1], 0.0)  #: masked
+
+
+@case(f32(10), i32(6))
+def the_next_counting_from_too_far(x, i):
+    return jnp.where((i >= -12) & (i < 9), x[i + 1], 0.0)  #: unsafe
+
+
+@case(f32(10), i32())
+def a_wrap_before_its_branch(x, i):
+    at = jnp.where(i < 0, i + 10, i)
+    return lax.cond((i >= -10) & (i < 10), lambda: x.at[at].get(mode="promise_in_bounds"), lambda: 0.0)  #: safe
+
+
+@case(f32(10), i32())
+def a_wrap_before_its_branch_from_too_far(x, i):
+    at = jnp.where(i < 0, i + 10, i)
+    return lax.cond((i >= -21) & (i < 10), lambda: x.at[at].get(mode="promise_in_bounds"), lambda: 0.0)  #: requires
+
+
+@case(f32(40), i32())
+def a_branch_on_what_was_wrapped(x, i):
+    at = jnp.where(i < 0, i + 20, i)
+    return lax.cond((at >= 0) & (at < 20), lambda: x[i + 20], lambda: 0.0)  #: safe
+
+
+@case(f32(40), i32())
+def a_branch_on_what_was_wrapped_by_more(x, i):
+    at = jnp.where(i < 0, i + 61, i)
+    return lax.cond((at >= 0) & (at < 20), lambda: x[i + 20], lambda: 0.0)  #: requires
+
+
+# A negative number is a large one without a sign.
+
+
+@case(f32(10), i32(6))
+def without_a_sign_below_the_size(x, i):
+    return jnp.where(i.astype(jnp.uint32) < 10, x[i], 0.0)  #: masked
+
+
+@case(f32(10), i32(6))
+def without_a_sign_up_to_the_size(x, i):
+    return jnp.where(i.astype(jnp.uint32) <= 10, x[i], 0.0)  #: unsafe
+
+
+@case(f32(10), i32())
+def a_branch_without_a_sign(x, i):
+    return lax.cond(i.astype(jnp.uint32) < 10, lambda: x[i], lambda: 0.0)  #: safe
+
+
+@case(f32(10), i32())
+def a_branch_without_a_sign_one_too_far(x, i):
+    return lax.cond(i.astype(jnp.uint32) < 11, lambda: x[i], lambda: 0.0)  #: unsafe
+
+
+@case(f32(10), i32(min=-300, max=300))
+def a_branch_on_eight_bits(x, i):
+    return lax.cond(i.astype(jnp.uint8) < 10, lambda: x[i], lambda: 0.0)  #: unsafe
+
+
+@case(f32(10), i32(min=-246, max=255))
+def a_branch_on_eight_bits_that_suffice(x, i):
+    return lax.cond(i.astype(jnp.uint8) < 10, lambda: x[i], lambda: 0.0)  #: safe
+
+
+@case(f32(10), i32(min=-247, max=255))
+def a_branch_on_eight_bits_that_just_do_not(x, i):
+    return lax.cond(i.astype(jnp.uint8) < 10, lambda: x[i], lambda: 0.0)  #: unsafe
+
+
+@case(f32(10), u32(min=2**32 - 4))
+def signed_only_for_its_branch(x, i):
+    return lax.cond(i.astype(jnp.int32) >= -2, lambda: x[(i + 10).astype(jnp.int32) - 8], lambda: 0.0)  #: safe
+
+
+# jnp.select takes the case of the first condition that holds.
+
+
+@case(f32(10), i32(6))
+def one_of_a_single_case(x, i):
+    return jnp.select([_inside(i, 10)], [x[i]], 0.0)  #: masked
+
+
+@case(f32(10), i32(6))
+def one_of_a_single_case_too_wide(x, i):
+    return jnp.select([_inside(i, 11)], [x[i]], 0.0)  #: unsafe
+
+
+@case(f32(10), i32(6))
+def what_is_left_by_those_before(x, i):
+    return jnp.select([i < 0, i < 10], [0.0, x[i]], 0.0)  #: masked
+
+
+@case(f32(10), i32(6))
+def what_is_left_by_those_before_too_wide(x, i):
+    return jnp.select([i < -11, i < 10], [0.0, x[i]], 0.0)  #: unsafe
+
+
+@case(f32(10), i32(6))
+def the_conditions_the_other_way(x, i):
+    return jnp.select([i < 10, i < 0], [x[i], 0.0], 0.0)  #: requires
+
+
+@case(f32(10), i32(6))
+def what_is_left_by_all(x, i):
+    return jnp.select([i < 0, i >= 10], [1.0, 2.0], x[i])  #: masked
+
+
+@case(f32(10), i32(6))
+def what_is_left_by_all_but_one(x, i):
+    return jnp.select([i < 0, i > 10], [1.0, 2.0], x[i])  #: unsafe
+
+
+@case(f32(10), i32(6), i32(6))
+def a_select_by_another_array(x, i, j):
+    return jnp.select([_inside(j, 10)], [x[i]], 0.0)  #: requires
+
+
+@case(f32(10), i32(3, 3))
+def a_select_by_the_transposed(x, i):
+    return jnp.select([_inside(i, 10).T], [x[i]], 0.0)  #: requires
+
+
+@case(f32(10), i32())
+def a_switch_on_the_first_that_holds(x, i):
+    first = jnp.argmax(jnp.stack([i < 0, i < 10, i >= 10]))
+    return lax.switch(first, [lambda: 0.0, lambda: x[i], lambda: 1.0])  #: safe
+
+
+@case(f32(10), i32())
+def a_switch_on_the_first_that_may_hold(x, i):
+    first = jnp.argmax(jnp.stack([i < 0, i < 11, i > 10]))
+    return lax.switch(first, [lambda: 0.0, lambda: x[i], lambda: 1.0])  #: requires
+
+
+@case(f32(2), i32(6))
+def a_number_beyond_the_cases_picks_the_last(x, i):
+    return lax.select_n(i, jnp.zeros(6), x[i])  #: requires
+
+
+@case(f32(2), i32(6, min=0, max=1))
+def a_number_of_a_case(x, i):
+    return lax.select_n(i, jnp.zeros(6), x[2 * i - 1])  #: safe
+
+
+@case(f32(3), i32(6))
+def a_number_of_a_case_between(x, i):
+    return lax.select_n(i, jnp.zeros(6), x[i], jnp.zeros(6))  #: masked
+
+
+# A matrix product with a condition: each element is multiplied by its own before they are summed up.
+
+
+@case(f32(10), i32(6))
+def a_product_with_a_condition(x, i):
+    return x[i] @ _inside(i, 10).astype(np.float32)  #: masked
+
+
+@case(f32(10), i32(6))
+def a_product_with_a_condition_too_wide(x, i):
+    return x[i] @ _inside(i, 11).astype(np.float32)  #: unsafe
+
+
+@case(f32(10), i32(6), i32(6))
+def a_product_with_another_condition(x, i, j):
+    return x[i] @ _inside(j, 10).astype(np.float32)  #: requires
+
+
+@case(f32(10, 3), i32(6))
+def rows_summed_by_a_condition(x, i):
+    return jnp.einsum("i,ij->j", _inside(i, 10), x[i])  #: masked
+
+
+@case(f32(10, 6), i32(6))
+def columns_summed_by_a_condition(x, i):
+    return jnp.einsum("j,ij->i", _inside(i, 10), x[i])  #: requires
+
+
+@case(f32(10), i32(4, 6))
+def each_row_with_its_condition(x, i):
+    return jnp.einsum("bi,bi->b", x[i], _inside(i, 10).astype(np.float32))  #: masked
+
+
+@case(f32(10), i32(6, 6))
+def each_row_with_a_condition_transposed(x, i):
+    return jnp.einsum("bi,ib->b", x[i], _inside(i, 10).astype(np.float32))  #: requires
+
+
+@case(f32(10), i32(6, 6))
+def all_rows_with_all_conditions(x, i):
+    return x[i] @ _inside(i, 10).astype(np.float32)  #: requires
+
+
+@case(f32(10), i32(6))
+def a_logarithm_in_a_product_with_a_condition(x, i):
+    return jnp.log(x[i]) @ _inside(i, 10).astype(np.float32)  #: requires
+
+
+@case(f32(10), i32(6))
+def half_a_product_with_a_condition(x, i):
+    # What is finite in 32 bits need not be in 16.
+    read, ok = x[i], _inside(i, 10).astype(np.float32)  #: requires
+    return lax.dot(read, ok, preferred_element_type=jnp.float16)
+
+
+@case(i32(10), i32(6))
+def a_product_of_integers_with_a_condition(x, i):
+    return (3 * x[i]) @ _inside(i, 10).astype(np.int32)  #: masked
+
+
+# What is written outside is dropped where the program says so, and with it what was read outside.
+
+
+@case(f32(10), i32(6))
+def read_and_dropped(x, i):
+    row = jnp.where(_inside(i, 10), i, 10)
+    read = x[i]  #: masked
+    return jnp.zeros(10).at[row].set(read, mode="drop")  #: declared
+
+
+@case(f32(10), i32(6))
+def read_and_dropped_but_one(x, i):
+    row = jnp.where(_inside(i, 11), i, 11)
+    read = x[i]  #: unsafe
+    return jnp.zeros(11).at[row].set(read, mode="drop")  #: declared
+
+
+@case(f32(10), i32(6))
+def read_and_not_dropped_but_wrapped(x, i):
+    row = jnp.where(_inside(i, 10), i, -1)
+    read = x[i]  #: requires
+    return jnp.zeros(10).at[row].set(read, mode="drop")  #: safe
+
+
+@case(f32(10), i32(6))
+def read_and_dropped_without_a_word(x, i):
+    row = jnp.where(_inside(i, 10), i, 10)
+    read = x[i]  #: requires
+    return jnp.zeros(10).at[row].set(read)  #: unsafe
+
+
+@case(f32(10), i32(6))
+def read_and_dropped_in_another_order(x, i):
+    row = jnp.where(_inside(i, 10), i, 10)[::-1]
+    read = x[i]  #: requires
+    return jnp.zeros(10).at[row].set(read, mode="drop")  #: declared
+
+
+@case(f32(10, 3), i32(6))
+def rows_read_and_dropped(x, i):
+    row = jnp.where(_inside(i, 10), i, 10)
+    read = jnp.exp(x[i])  #: masked
+    return jnp.zeros((10, 3)).at[row].add(read, mode="drop")  #: declared
+
+
+@case(f32(10), i32(6), i32(6))
+def dropped_by_one_of_two_places(x, i, j):
+    row = jnp.where(_inside(i, 10), i, 10)
+    read = x[i]  #: masked
+    return jnp.zeros((10, 4)).at[row, j].set(read, mode="drop")  #: declared
+
+
+@case(f32(10), i32(6))
+def summed_up_by_segments(x, i):
+    segment = jnp.where(_inside(i, 10), i, 10)
+    read = x[i]  #: masked
+    return jax.ops.segment_sum(read, segment, 10)  #: declared
+
+
+@case(f32(10), i32(6))
+def summed_up_by_segments_of_which_one_is_kept(x, i):
+    segment = jnp.where(_inside(i, 10), i, 10)
+    read = x[i]  #: requires
+    return jax.ops.segment_sum(read, segment, 11)  #: safe
+
+
+@case(f32(10), i32(6))
+def left_out_by_minus_one(x, i):
+    # A segment is no index that counts from the end.
+    segment = jnp.where(_inside(i, 10), i, -1)
+    read = x[i]  #: masked
+    return jax.ops.segment_max(read, segment, 10)  #: declared
+
+
+@case(f32(10), i32(6), i32(6))
+def segments_of_something_else(x, i, j):
+    segment = jnp.where(_inside(j, 10), j, 10)
+    read = x[i]  #: requires
+    return jax.ops.segment_sum(read, segment, 10)  #: declared

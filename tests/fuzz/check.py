@@ -152,13 +152,15 @@ def masked_shows(interpreter: Interpreter, access: Any, args: Sequence[Any], cou
     if access.effect != "read":
         return
     try:
-        first, second = (interpreter.run(args, Tamper(id(access.eqn), garbage)) for garbage in (1, 77))
+        first, *others = (interpreter.run(args, Tamper(id(access.eqn), garbage)) for garbage in (1, 77, 0))
     except (TooLong, CannotRun):
         return
     counts["masked tried"] += 1
-    for a, b in zip(first, second, strict=True):
-        if not np.array_equal(a, b, equal_nan=bool(jnp.issubdtype(a.dtype, jnp.inexact))):
-            raise Contradiction(Failure("masked shows", access.primitive, f"{a} or {b}\n  {access.eqn}", access.eqn))
+    for other in others:
+        for a, b in zip(first, other, strict=True):
+            if not np.array_equal(a, b, equal_nan=bool(jnp.issubdtype(a.dtype, jnp.inexact))):
+                shown = f"{a} or {b}\n  {access.eqn}"
+                raise Contradiction(Failure("masked shows", access.primitive, shown, access.eqn))
 
 
 def _unsafe(program: Program, interpreter: Interpreter, access: Any, accesses: Any, outcome: Outcome) -> None:

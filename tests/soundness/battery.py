@@ -35,6 +35,18 @@ def case(*arguments: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return register
 
 
+@case(X, i32(min=-9, max=9))
+def counting_from_the_end(x, i):
+    at = jnp.where(i < 0, i + 4, i)
+    return lax.cond((at >= 0) & (at < 4), lambda: x[jnp.clip(i, 0, 3)] + i, lambda: x[jnp.clip(i, 0, 3)] - i)
+
+
+@case(X, i32(min=-9, max=9), i32(min=0, max=3))
+def the_first_that_holds(x, i, j):
+    first = jnp.argmax(jnp.stack([i < 0, i > j, i > 2]))
+    return lax.switch(first, [lambda: x[j] + i, lambda: x[jnp.clip(i, 0, 3)] + i, lambda: x[j] - i])
+
+
 @case(X, i32(min=-9, max=9), i32(min=0, max=3))
 def every_relation(x, i, j):
     def read(test):

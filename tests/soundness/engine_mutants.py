@@ -54,6 +54,31 @@ def _constant(value: Any) -> Callable[[Any], Any]:
     return lambda _: lambda *args, **kwargs: value
 
 
+def _never_negative(right: Any) -> Any:
+    return lambda index, wrapped, n: (max(wrapped.lo, index.lo, 0), min(wrapped.hi, index.hi))
+
+
+def _kept_by_conversion(right: Any) -> Any:
+    def wrong(self: Any, step: Any, fact: Fact, level: Any) -> None:
+        if step.eqn.outvars[0].aval.dtype != bool:
+            self.narrow(step.ins[0], fact, level)
+
+    return wrong
+
+
+def _only_one_true(right: Any) -> Any:
+    def wrong(self: Any, step: Any, fact: Fact, level: Any) -> None:
+        for k, (slot, inner) in enumerate(self.side_by_side(step, level) or ()):
+            if fact.step == 0 and k != fact.lo:
+                self.narrow(slot, Fact(0, 0, 0), inner)
+
+    return wrong
+
+
+def _turned_definitions(right: Any) -> Any:
+    return lambda *given: {k: one._replace(operands=one.operands[::-1]) for k, one in right(*given).items()}
+
+
 def _relation_read_as(table: dict[str, str]) -> Callable[[Any], Any]:
     return lambda right: lambda relation, a, b: right(table.get(relation, relation), a, b)
 
@@ -348,6 +373,15 @@ ENGINE_MUTANTS = [
     EngineMutant(
         "an index counts from before the end", f"{FORWARD}:from_the_end", lambda right: lambda i, n: right(i, n - 1)
     ),
+    EngineMutant("what counted from the end did not", f"{REFINE}:before_wrap", _never_negative),
+    EngineMutant("conversions keep every number", f"{REFINE}:Refiner._convert", _kept_by_conversion),
+    EngineMutant("the first true one is the only one", f"{REFINE}:Refiner._first", _only_one_true),
+    EngineMutant(
+        "a number beyond the cases picks none", "prove.masks:_picks", lambda right: lambda _, case: (case, case)
+    ),
+    EngineMutant("every function of finite numbers is finite", "prove.masks:_stays_finite", _constant(True)),
+    EngineMutant("how it is summed up does not matter", "engine.sharing:_is_same", _constant(True)),
+    EngineMutant("what a bool was made from, turned around", "engine.slice:definitions", _turned_definitions),
     EngineMutant("≠ settles <", f"{REFINE}:_SAYS", lambda right: {**right, "ne": {"eq": 0, "lt": 1}}),
     EngineMutant("padded elements never meet", "engine.interleaved:_beside", _constant(True)),
     EngineMutant(

@@ -305,7 +305,7 @@ class Runner:
         if (
             (cases[0].step or cases[1].step)  # type: ignore[union-attr]
             and dtype_info(eqn.outvars[0].aval.dtype).kind != "b"
-            and program.defs.get(step.ins[0]) is not None
+            and (program.defs.get(step.ins[0]) is not None or step.ins[0] in program.equal)
         ):
             cases = self.refined_cases(program, env, step, kept)
         first, second = cases
@@ -462,7 +462,7 @@ class Runner:
     def inputs_of_branch(self, program: Program, env: list[Any], step: Step, k: int, last: int) -> list[Fact] | None:
         """What a branch's operands hold when it is taken; None where it never is."""
         same = {i: self.of_same_branch(program, step, i, k) for i in step.ins[1:]}
-        if len(step.ins) == 1 or program.defs.get(step.ins[0]) is None:
+        if len(step.ins) == 1 or (program.defs.get(step.ins[0]) is None and step.ins[0] not in program.equal):
             return [same.get(i) or env[i] for i in step.ins]
         which = env[step.ins[0]]
         refiner = Refiner(program, env)

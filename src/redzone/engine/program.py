@@ -100,6 +100,7 @@ class Program:
         "_supporting",
         "assumptions",
         "defs",
+        "equal",
         "errors",
         "inputs",
         "jaxpr",
@@ -128,6 +129,8 @@ class Program:
         self.outs: list[int] = []
         """One slot per result of the jaxpr, -1 where nobody asked."""
         self.defs: dict[int, Step] = {}
+        self.equal: dict[int, int] = {}
+        """By slot of an input: another one of the same value, which the first steps make again from other inputs."""
         self.errors: frozenset[int] = frozenset()
         """Results that a run never has, because the branch ends in an error before."""
         self.thresholds: tuple[int, ...] = ()
@@ -138,9 +141,9 @@ class Program:
         """By slot: what `refine.narrows` found."""
         self.last: list[Any] | None = None
         """The environment of the latest run: the next one computes again only what its inputs change."""
-        self.masks: list[tuple[int, int, tuple[int, int, bool]]] = []
-        """(identity of an access, slot of a select's condition, (which use, which case the access's result is, whether
-        the condition has one element for each index tuple))."""
+        self.masks: list[tuple[int, int, tuple[int, int, int, bool]]] = []
+        """(identity of an access, slot of a select's condition, (which use, the least and the most that let what was
+        accessed through, whether the condition has one element for each index tuple))."""
         self.special: dict[Step, Any] | None = None
         """Steps computed in a better way than their rule, while something about the inputs is known."""
         self.ordered: frozenset[Step] = frozenset()
@@ -249,7 +252,7 @@ class Program:
 
     def reach(self) -> dict[int, int]:
         """Work out for each step the inputs it hangs on; by slot, the bit of each input."""
-        ordered, defs, places = self.ordered, self.defs, self._places
+        ordered, defs, places, equal = self.ordered, self.defs, self._places, self.equal
         if places is None:
             places = self._places = {slot: 1 << k for k, (_, slot) in enumerate(self.inputs)}
         for step in self.steps:
@@ -258,6 +261,9 @@ class Program:
                 for slot in step.ins if step.kind == SIMPLE else step.reads():
                     source = defs.get(slot)
                     reached |= places.get(slot, 0) if source is None else source.reached
+                    if equal and slot in equal:
+                        # What is assumed of it is assumed of what it was made from.
+                        reached |= defs[equal[slot]].reached
                 step.reached = reached
         return places
 
@@ -310,6 +316,7 @@ class Program:
             masks = self._deps = [
                 0 if fact is not None else BITS[slot % SIGNATURE] for slot, fact in enumerate(self.template)
             ]
+            again = {made: slot for slot, made in self.equal.items()}
             for step in self.steps:
                 mask = 0
                 for source in step.reads():
@@ -317,6 +324,8 @@ class Program:
                 for out in step.outs:
                     if out >= 0:
                         masks[out] |= mask
+                        if out in again:
+                            masks[again[out]] |= mask
         return masks
 
 

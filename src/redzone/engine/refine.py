@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
-from redzone.domains.fact import SHORT, is_small, strided
+from redzone.domains.fact import FALSE, SHORT, TRUE, is_small, strided
 from redzone.domains.symbolic import at_most, fits, is_inconclusive
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.program import BITS, SIGNATURE, SIMPLE, Program, Step
+from redzone.engine.wrapping import before_wrap, from_the_end, wrap_of
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
@@ -133,6 +134,7 @@ _KIND = _table(
     reduce_or="some",
     reduce_max="most",
     reduce_min="least",
+    argmax="first",
     copy="same",
     stop_gradient="same",
     sharding_constraint="same",
@@ -177,6 +179,12 @@ def narrows(program: Program, slot: int) -> int:
             waiting.pop()
             continue
         mask, step = BITS[at % SIGNATURE], program.defs.get(at)
+        again = program.equal.get(at) if step is None else None
+        if again is not None:
+            if again not in known:
+                waiting.append(again)
+                continue
+            mask |= known[again]
         if step is not None and step.kind == SIMPLE:
             if step.eqn.primitive in _KIND or step.rule is SAME or step.rule is FLOOR_DIVIDE:
                 count = len(waiting)
@@ -357,6 +365,8 @@ class Refiner:
         self.known[slot, level] = new
         self.learnt_since += 1
         step = self.defs.get(slot)
+        if step is None and slot in self.program.equal:
+            self.narrow(self.program.equal[slot], new, level)
         if step is None or step.kind != SIMPLE or self.budget <= 0:
             return
         self.budget -= 1
@@ -521,6 +531,56 @@ class Refiner:
             if _nonempty(v.aval):
                 self.narrow(slot, fact, ALL if level is ALL or not v.aval.shape else level[:-1])
 
+    def _first(self, step: Step, fact: Fact, level: Any) -> None:
+        """The place of the first of the largest bools put side by side.
+
+        Those before it are smaller, so they are false and it is true; if it is the very first and false, all are.
+        """
+        parts = self.side_by_side(step, level)
+        if parts is None:
+            return
+        which = summarised(fact)
+        lo, hi = int(which.lo), int(which.hi)
+        if lo == hi == 0:
+            if summarised(self.current(*parts[0])).hi != 0:
+                return
+            lo, hi = len(parts), -1
+        for k, (slot, inner) in enumerate(parts):
+            if k < lo:
+                self.narrow(slot, FALSE, inner)
+            elif k == lo == hi:
+                self.narrow(slot, TRUE, inner)
+
+    def side_by_side(self, step: Step, level: Any) -> list[tuple[int, Any]] | None:
+        """The bools among which an argmax looks, each with its level; None where they are not one for each place."""
+        source, (axis, *more) = step.eqn.invars[0].aval, step.eqn.params["axes"]
+        made = self.defs.get(step.ins[0])
+        if source.dtype != bool or more or made is None or made.kind != SIMPLE:
+            return None
+        if level is ALL and not _nonempty(step.eqn.outvars[0].aval):
+            return None
+        name, shape = made.eqn.primitive.name, step.eqn.outvars[0].aval.shape
+        if name == "stack" and made.eqn.params["axis"] % len(source.shape) == axis:
+            return [(slot, level if shape else ALL) for slot in made.ins]
+        if name != "concatenate" or made.eqn.params["dimension"] != axis:
+            return None
+        if any(type(n) is not int or n != 1 for n in (v.aval.shape[axis] for v in made.eqn.invars)):
+            return None
+        found = []
+        kept = tuple(d for d in range(len(source.shape)) if d != axis)
+        for slot in made.ins:
+            spread = self.defs.get(slot)
+            if level is ALL:
+                found.append((slot, ALL))
+                continue
+            if spread is None or spread.kind != SIMPLE or spread.eqn.primitive.name != "broadcast_in_dim":
+                return None
+            given = spread.eqn.invars[0].aval.shape
+            if given and (tuple(spread.eqn.params["broadcast_dimensions"]) != kept or given != shape):
+                return None
+            found.append((spread.ins[0], level if given else ALL))
+        return found
+
     def _some(self, step: Step, fact: Fact, level: Any) -> None:
         if self.whole(step, fact, level):
             return
@@ -558,6 +618,16 @@ class Refiner:
         a = summarised(self.current(step.ins[0], level))
         if a.lo >= target.min and a.hi <= target.max:
             self.narrow(step.ins[0], fact, level)
+            return
+        fact = summarised(fact)
+        if type(a.lo) is int and type(a.hi) is int and type(fact.lo) is int and type(fact.hi) is int:
+            # It differs from the result by so many times what the target can tell apart.
+            apart = target.max - target.min + 1
+            first, last = -((fact.hi - a.lo) // apart), (a.hi - fact.lo) // apart
+            if first > last:
+                raise Infeasible
+            lo, hi = max(fact.lo + first * apart, a.lo), min(fact.hi + last * apart, a.hi)
+            self.narrow(step.ins[0], Fact(lo, hi), level)
 
     def integral(self, step: Step) -> bool:
         return dtype_info(step.eqn.outvars[0].aval.dtype).kind in "iu"
@@ -685,6 +755,12 @@ class Refiner:
 
     def _select(self, step: Step, fact: Fact, level: Any) -> None:
         """If only one case can give the value, that case was taken."""
+        n = wrap_of(step)
+        if n is not None:
+            bounds = before_wrap(summarised(self.operand(step, 1, level)), summarised(fact), n)
+            if bounds is not None:
+                self.narrow_operand(step, 1, _range(*bounds), level)
+                return
         inner = self.level_of(step, 0, level)
         if inner is None or len(step.ins) != 3:
             return
@@ -768,7 +844,10 @@ class Refiner:
             facts.append(after)
         if changed:
             try:
-                result = rule.apply(step.eqn, *facts)
+                n = wrap_of(step)
+                result = None if n is None else from_the_end(facts[1], n)
+                if result is None:
+                    result = rule.apply(step.eqn, *facts)
             except Exception as error:
                 if not is_inconclusive(error):
                     raise

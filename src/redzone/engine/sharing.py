@@ -1,7 +1,8 @@
 """Equal equations share a slot: the same step on the same slots is run once.
 
-jnp writes a new `abs`, comparison or wrap for every use of a number. Where two of them are one slot, what a condition
-says of one holds for the other, and half of the steps before the accesses of a loop body are gone.
+jnp writes a new `abs`, comparison or wrap for every use of a number, and `i[t]` reads anew wherever it is written.
+Where two of them are one slot, what a condition says of one holds for the other, and half of the steps before the
+accesses of a loop body are gone.
 """
 
 from __future__ import annotations
@@ -22,8 +23,17 @@ _TYPED = (_P["select_n_p"], _P["convert_element_type_p"])
 #: By its stopped gradient vmap's copy of a branch's operand is told from the operand (see `assumptions`).
 _STOP = _P.get("stop_gradient_p")
 _IDIOMS = (FLOOR_DIVIDE, REMAINDER)
+#: Rules of steps whose result is told by their operands and their parameters: what was read, moved or put together.
+_TOLD = frozenset(
+    RULES[_P[f"{name}_p"]]
+    for name in (
+        *("dynamic_slice", "gather", "slice", "squeeze", "reshape", "transpose", "rev", "concatenate", "stack"),
+        *("reduce_and", "reduce_or", "reduce_max", "reduce_min", "reduce_sum", "cumsum"),
+    )
+    if f"{name}_p" in _P
+)
 #: Rules of steps that are shared besides the pointwise ones.
-_ALSO = (_SELECT, _BROADCAST)
+_ALSO = _TOLD | {_SELECT, _BROADCAST}
 
 
 def share(program: Program) -> None:
@@ -71,6 +81,7 @@ def share(program: Program) -> None:
     program.steps = kept
     program.outs = [renamed.get(slot, slot) for slot in program.outs]
     program.assumptions = [one._replace(slot=renamed.get(one.slot, one.slot)) for one in program.assumptions]
+    program.equal = {slot: renamed.get(made, made) for slot, made in program.equal.items()}
     program.masks = [(site, renamed.get(slot, slot), case) for site, slot, case in program.masks]
     program.watched = [(eqn, [renamed.get(slot, slot) for slot in slots]) for eqn, slots in program.watched]
 
@@ -89,7 +100,8 @@ def _is_same(one: Any, other: Any, rule: Rule) -> bool:
         )
     if params or others:
         typed = one.primitive in _TYPED and other.primitive in _TYPED
-        if not typed and rule not in _IDIOMS:
+        told = rule in _TOLD and one.primitive is other.primitive and params == others
+        if not typed and not told and rule not in _IDIOMS:
             return False
     a, b = one.outvars[0].aval, other.outvars[0].aval
     return a is b or bool(a.dtype == b.dtype and a.shape == b.shape)

@@ -20,6 +20,7 @@ from redzone.engine.assumptions import is_thrown_away
 from redzone.engine.between import Between, operands
 from redzone.engine.carries import carries_read
 from redzone.engine.congruent import congruent
+from redzone.engine.definitions import Definition, definitions
 from redzone.engine.errors import results_of_errors
 from redzone.engine.folds import FUNCTIONS
 from redzone.engine.idioms import idiom_of
@@ -59,8 +60,12 @@ _RENAMING = frozenset(
     for n in ("copy", "stop_gradient", "sharding_constraint", "pvary", "name", "convert_element_type")
     if n + "_p" in primitives()
 )
+_ARGMAX_P = primitives()["argmax_p"]
+_SIDE_BY_SIDE = frozenset(primitives()[n] for n in ("concatenate_p", "stack_p") if n in primitives())
+#: How many bools put side by side are looked at where the first true one is asked for.
+BOOLS = 16
 #: Primitives that are not always a step with their rule.
-_UNUSUAL = _RENAMING | windows.READS
+_UNUSUAL = _RENAMING | windows.READS | {_ARGMAX_P}
 _PLAIN_FLOATS = frozenset(
     primitives()[n + "_p"]
     for n in ("add", "sub", "mul", "neg", "max", "min", "copy", "convert_element_type", "select_n")
@@ -84,7 +89,19 @@ def _has_elements(aval: Any) -> bool:
 class Frame:
     """One jaxpr being sliced into a program: its variables' slots, and what its inputs are outside."""
 
-    __slots__ = ("bindings", "consts", "floats", "inputs", "jaxpr", "parent", "pending", "slicer", "slots", "wanted")
+    __slots__ = (
+        "bindings",
+        "consts",
+        "floats",
+        "inputs",
+        "jaxpr",
+        "parent",
+        "pending",
+        "slicer",
+        "slots",
+        "told",
+        "wanted",
+    )
 
     def __init__(
         self, slicer: Slicer, jaxpr: Any, parent: Frame | None, bindings: dict[Any, Any], consts: dict[Any, Any]
@@ -103,6 +120,8 @@ class Frame:
         """By variable: the parts of it that were asked for."""
         self.floats: dict[Any, int] = {}
         """Slots of floats that are only compared."""
+        self.told: dict[Any, Definition] = {}
+        """By input: how it was made from others, outside."""
 
     def maker(self, var: Any) -> Any:
         """The equation that makes a variable, None for an input."""
@@ -121,8 +140,8 @@ class Frame:
 
 
 #: By identity of a select (or the call around it): (identity of the access, the condition, (which of its uses it is,
-#: the case it fills, whether the condition has one element for each index tuple)).
-Masks = dict[int, list[tuple[int, Any, tuple[int, int, bool]]]]
+#: the least and the most that let it through, whether the condition has one element for each index tuple)).
+Masks = dict[int, list[tuple[int, Any, tuple[int, int, int, bool]]]]
 
 
 class Slicer:
@@ -162,18 +181,20 @@ class Slicer:
         wanted: tuple[int, ...],
         same: dict[int, int] | None = None,
         fixed: dict[int, int] | None = None,
+        told: dict[int, Definition] | None = None,
     ) -> Program:
         """The program that decides a jaxpr's accesses and the wanted results.
 
         Inputs that the caller knows to be equal to others, by their positions, are taken for these, and those that it
-        knows the numbers of for constants.
+        knows the numbers of for constants; of some it is told how they were made from others.
         """
         axes = tuple(sorted(self.axes.items(), key=str))
-        told = (tuple(same.items()) if same else (), tuple(fixed.items()) if fixed else ())
-        key = (id(jaxpr), wanted, axes, tuple(map(id, consts)), self.lanes, told)
+        known = tuple([(k, one.key()) for k, one in told.items()]) if told else ()
+        given = (tuple(same.items()) if same else (), tuple(fixed.items()) if fixed else (), known)
+        key = (id(jaxpr), wanted, axes, tuple(map(id, consts)), self.lanes, given)
         found = self.built.get(key)
         if found is None:
-            found = self.built[key] = _Build(self, jaxpr, consts, same, fixed).slice(wanted)
+            found = self.built[key] = _Build(self, jaxpr, consts, same, fixed, told).slice(wanted)
         return found
 
     def body(
@@ -301,6 +322,7 @@ class _Build:
         consts: tuple[Any, ...],
         same: dict[int, int] | None = None,
         fixed: dict[int, int] | None = None,
+        told: dict[int, Definition] | None = None,
     ) -> None:
         self.slicer = slicer
         self.program = Program(jaxpr)
@@ -310,6 +332,8 @@ class _Build:
             self.root.consts.update({jaxpr.invars[i]: number for i, number in fixed.items()})
         if same:
             self.root.merge(same)
+        if told:
+            self.root.told = {jaxpr.invars[k]: one for k, one in told.items()}
         self.steps: list[Step] = []
         self.template = self.program.template
         self.integers: dict[int, int] = {}
@@ -322,6 +346,8 @@ class _Build:
         for i in wanted:
             program.outs[i] = self.slot(frame, jaxpr.outvars[i])
         self.reverse(frame)
+        for v, told in frame.told.items():
+            self.tell(frame, v, told)
         self.steps.reverse()
         program.steps = self.steps
         slots = frame.slots
@@ -336,6 +362,25 @@ class _Build:
         if self.slicer.batched:
             self.doubt()
         return program
+
+    def tell(self, frame: Frame, var: Any, told: Definition) -> None:
+        """Make an input again from others, where it and any of them were asked for."""
+        slots, inputs = frame.slots, frame.jaxpr.invars
+        if var in slots and any(inputs[k] in slots for k in told.places()):
+            again = self.program.equal[slots[var]] = self.new()
+            self.remake(frame, told, again)
+
+    def remake(self, frame: Frame, told: Definition, slot: int) -> None:
+        ins, left = [], []
+        for one in told.operands:
+            if type(one) is Definition:
+                ins.append(self.new())
+                left.append((one, ins[-1]))
+            else:
+                ins.append(self.slot(frame, frame.jaxpr.invars[one] if type(one) is int else one))
+        self.emit(SIMPLE, told.eqn, ins, (slot,)).rule = RULES[told.eqn.primitive]
+        for one, inner in left:
+            self.remake(frame, one, inner)
 
     def doubt(self) -> None:
         """Leave out the assumptions made in branches that vmap turned into selects, and in loops and calls there."""
@@ -469,6 +514,9 @@ class _Build:
             if primitive in windows.READS:
                 if windows.read(self, eqn, frame):
                     return
+            elif primitive is _ARGMAX_P:
+                if self.first_true(eqn, frame):
+                    return
             elif _is_renaming(eqn):
                 self.rename(eqn, frame, eqn.invars[0], slots[outvars[0]])
                 return
@@ -512,6 +560,18 @@ class _Build:
             a, b, t, rounded = found
             step.extra = Between(self.slot(frame, a), self.slot(frame, b), self.slot(frame, t), rounded)
             step.volatile = True
+
+    def first_true(self, eqn: Any, frame: Frame) -> bool:
+        """Ask for the few bools, put side by side, of which an argmax finds the first true one; False for another."""
+        if eqn.invars[0].aval.dtype != bool:
+            return False
+        at, atom = self.resolve(frame, eqn.invars[0])
+        made = None if type(atom) is Literal else at.maker(atom)
+        if made is None or made.primitive not in _SIDE_BY_SIDE or len(made.invars) > BOOLS:
+            return False
+        slots = (self.slot(frame, eqn.invars[0]),), (frame.slots[eqn.outvars[0]],)
+        self.emit(SIMPLE, eqn, *slots).rule = RULES[_ARGMAX_P]
+        return True
 
     def wrap(self, eqns: Sequence[Any], at: int, frame: Frame) -> bool:
         """Make the steps of jnp's wrap of a negative index, `i < 0 ? i + n : i`, at once; False for another select.
@@ -784,7 +844,8 @@ class _Build:
         touches = self.slicer.inventory.touches
         if not asked and not any(touches(j) for j, _ in branches) and not self.slicer.everything:
             return
-        bodies = [self.slicer.program(j, c, asked) for j, c in branches]
+        told = definitions(self.resolve, frame, eqn.invars[1:])
+        bodies = [self.slicer.program(j, c, asked, None, None, told) for j, c in branches]
         if asked:
             for body in bodies:
                 body.errors = results_of_errors(body.jaxpr)

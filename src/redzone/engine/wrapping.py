@@ -10,7 +10,9 @@ from redzone.domains import Fact, join
 from redzone.domains.fact import SMALL, apart, least, most, strided
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
+from redzone.rules import RULES
 
+_SELECT = RULES[primitives()["select_n_p"]]
 _LT, _ADD = primitives()["lt_p"], primitives()["add_p"]
 
 
@@ -29,6 +31,28 @@ def wrapped_by(program: Program, step: Step) -> int | None:
     if zero is None or size is None or zero.step != 0 or size.step != 0 or zero.lo != 0:
         return None
     return size.lo if type(size.lo) is int and 0 < size.lo <= SMALL else None
+
+
+def wrap_of(step: Step) -> int | None:
+    """The n of a step that was found to be such a wrap when it ran; None for any other."""
+    n = step.extra
+    return n if type(n) is int and step.rule is _SELECT else None
+
+
+def before_wrap(index: Fact, wrapped: Fact, n: int) -> tuple[Any, Any] | None:
+    """The least and most that an index can have been whose wrap by n is in `wrapped`; None where its bounds are none.
+
+    It was what it is now if it was no less than 0, and n less if it was negative: then it is less than n now.
+    Where neither can be, the least is more than the most.
+    """
+    lo, hi, low, high = wrapped.lo, wrapped.hi, index.lo, index.hi
+    if type(lo) is not int or type(hi) is not int or type(low) is not int or type(high) is not int:
+        return None
+    plain = max(lo, low, 0), min(hi, high)
+    negative = max(lo - n, low), min(hi - n, high, -1)
+    if plain[0] > plain[1]:
+        return negative
+    return plain if negative[0] > negative[1] else (negative[0], plain[1])
 
 
 def from_the_end(index: Fact, n: Any) -> Fact | None:

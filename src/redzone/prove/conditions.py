@@ -225,7 +225,7 @@ def restricted(program: Program, sites: Set[int]) -> Program:
             )
         return holding[id(body)]
 
-    wanted = {one.slot for one in program.assumptions}
+    wanted = {one.slot for one in program.assumptions} | {*program.equal.values()}
     kept = []
     for step in reversed(program.steps):
         if step.kind == OBSERVE:
@@ -239,7 +239,7 @@ def restricted(program: Program, sites: Set[int]) -> Program:
     part.steps = kept[::-1]
     part._masks, part._deps, part._compared = program.behind(), program.depends(), program.compared()
     part.assumptions, part.lanes, part.unknown = program.assumptions, program.lanes, program.unknown
-    part.last, part.narrowing = program.last, program.narrowing
+    part.last, part.narrowing, part.equal = program.last, program.narrowing, program.equal
     part.template, part.inputs, part.outs, part.defs = (
         program.template,
         program.inputs,

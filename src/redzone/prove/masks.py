@@ -14,6 +14,8 @@ import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from redzone.access.site import Column, Site, stays_inside
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.symbolic import at_most
@@ -24,13 +26,16 @@ from redzone.engine.program import OBSERVE, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
 from redzone.engine.slice import Masks
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
+from redzone.prove.declared import declared_by
 from redzone.prove.passing import NotMasked, is_reshape, moved, zero_or_one
 
 _P = primitives()
 _SELECT, _BROADCAST, _CONCATENATE = _P["select_n_p"], _P["broadcast_in_dim_p"], _P["concatenate_p"]
+_DOT = _P["dot_general_p"]
 _MUL, _SCATTER_ADD, _TRANSPOSE = _P["mul_p"], _P["scatter_add_p"], _P["transpose_p"]
-_CONVERT = _P["convert_element_type_p"]
-_DECISIVE = {_P["and_p"]: 1, _P["or_p"]: 0}
+_CONVERT, _GATHER, _DYNAMIC_SLICE = _P["convert_element_type_p"], _P["gather_p"], _P["dynamic_slice_p"]
+_TRUE = (1, 1)
+_DECISIVE = {_P["and_p"]: _TRUE, _P["or_p"]: (0, 0)}
 _LOOPS = (SCAN_P, WHILE_P)
 _HERE = ("here",)
 #: How many values are told apart; of further ones, two may be taken for one.
@@ -41,7 +46,8 @@ _PLACES: dict[Any, Sequence[int]] = {
     _P["dynamic_slice_p"]: range(1, 64),
     _P["dynamic_update_slice_p"]: range(2, 64),
 }
-_PLACES |= {p: (1,) for n, p in _P.items() if n.startswith("scatter")}
+_SCATTERS = frozenset(p for n, p in _P.items() if n.startswith("scatter"))
+_PLACES |= dict.fromkeys(_SCATTERS, (1,))
 
 
 @functools.lru_cache(64)
@@ -52,8 +58,9 @@ def _bits(count: int) -> tuple[int, ...]:
 class Uses:
     """Who reads each variable, for the jaxprs asked about."""
 
-    def __init__(self, whole: Any) -> None:
+    def __init__(self, whole: Any, sites: dict[int, Site]) -> None:
         self.whole = whole
+        self.sites = sites
         self.homes: dict[int, Any] = {}
         """By identity of an equation: the jaxpr it stands in."""
         self.known: dict[int, dict[Any, list[tuple[Any, int]]]] = {}
@@ -140,11 +147,12 @@ class Uses:
 
 
 class _Found(NamedTuple):
-    """A select that a value ends in: its equation, its condition and the case the value fills."""
+    """A select that a value ends in: its equation, its condition, and what that must be for the value to be picked."""
 
     eqn: Any
     condition: Any
-    case: int
+    picked: tuple[int, int]
+    """The least and the most."""
     places: tuple[int, ...]
     """Where the dimensions of the index tuples are in the value there."""
     spread: tuple[int, ...]
@@ -167,7 +175,7 @@ def _selects(
         if not eqn.outvars:
             raise NotMasked
         if primitive is _SELECT and position >= 1:
-            yield _Found(eqn, eqn.invars[0], position - 1, places, _identity(eqn.invars[0]))
+            yield _Found(eqn, eqn.invars[0], _picks(eqn, position - 1), places, _identity(eqn.invars[0]))
         elif primitive in CALLS and CALLS[primitive] in ("jaxpr", "call_jaxpr"):
             yield from _in_call(uses, eqn, position, places, depth, finite)
         elif primitive in _DECISIVE and eqn.outvars[0].aval.dtype == bool:
@@ -178,15 +186,95 @@ def _selects(
             yield from _further(uses, jaxpr, _Found(eqn, other, _DECISIVE[primitive], places, _identity(other)), depth)
         elif primitive is _MUL and finite and (flag := _flag(uses, jaxpr, eqn.invars[1 - position])) is not None:
             # What is multiplied by a condition that fails is zero.
-            yield from _further(uses, jaxpr, _Found(eqn, flag[0], 1, places, flag[1]), depth)
+            yield from _further(uses, jaxpr, _Found(eqn, flag[0], _TRUE, places, flag[1]), depth)
+        elif primitive in _SCATTERS and position == 2:
+            yield _dropped(uses, jaxpr, eqn, places)
+        elif primitive is _DOT and finite and (summed := _summed_with(uses, jaxpr, eqn, position, places)) is not None:
+            yield summed
         else:
             stays = finite and _stays_finite(eqn)
             yield from _selects(uses, jaxpr, eqn.outvars[0], moved(eqn, position, places), depth - 1, stays)
 
 
+def _picks(select: Any, case: int) -> tuple[int, int]:
+    """What a select's condition is, least and most, where it picks a case: beyond the cases it picks the nearest."""
+    which = dtype_info(select.invars[0].aval.dtype)
+    if which.kind == "b":
+        return case, case
+    return case if case else which.min, case if case < len(select.invars) - 2 else which.max
+
+
 def _flag(uses: Uses, jaxpr: Any, atom: Any) -> tuple[Any, tuple[int, ...]] | None:
     """The condition that a factor is: 1 where it holds, 0 elsewhere."""
     return None if type(atom) is Literal else zero_or_one(lambda v: uses.maker(jaxpr, v), atom)
+
+
+def _dropped(uses: Uses, jaxpr: Any, scatter: Any, places: tuple[int, ...]) -> _Found:
+    """The places that a value is written to, for each of its index tuples: what is written outside is dropped.
+
+    The program must say so. Where it does not, a write outside is a finding as the read is, and for the same reason.
+    """
+    site = uses.sites.get(id(scatter))
+    if site is None or site.mode != "drop" or not declared_by(site):
+        raise NotMasked
+    windows = scatter.params["dimension_numbers"].update_window_dims
+    own = tuple([d for d in range(len(scatter.invars[2].aval.shape)) if d not in windows])
+    found: list[_Found] = []
+    for column in site.columns:
+        atom = None if column.column is None else _column_of(uses, jaxpr, scatter.invars[1], column.column)
+        if atom is not None and type(column.limit) is int:
+            found.append(_Found(scatter, atom, (0, column.limit), places, own))
+    if not found:
+        raise NotMasked
+    return found[-1]._replace(before=tuple(found[:-1]))
+
+
+def _column_of(uses: Uses, jaxpr: Any, indices: Any, column: int) -> Any:
+    """A column of index tuples as it was before it was put beside the others; None where that is not plain to see."""
+    made = None if type(indices) is Literal else uses.maker(jaxpr, indices)
+    shape = indices.aval.shape[:-1]
+    if made is not None and made.primitive is _CONCATENATE:
+        if made.params["dimension"] != len(shape) or any(v.aval.shape[-1] != 1 for v in made.invars):
+            return None
+        indices = made.invars[column]
+        made = None if type(indices) is Literal else uses.maker(jaxpr, indices)
+    elif column:
+        return None
+    if made is None or type(made.invars[0]) is Literal or made.invars[0].aval.shape != shape:
+        return None
+    spread = made.primitive is _BROADCAST and tuple(made.params["broadcast_dimensions"]) == tuple(range(len(shape)))
+    return made.invars[0] if spread or is_reshape(made) else None
+
+
+def _summed_with(uses: Uses, jaxpr: Any, dot: Any, position: int, places: tuple[int, ...]) -> _Found | None:
+    """The condition by whose elements a matrix product multiplies those of a value before it sums them up.
+
+    Outside, that is a sum with finite numbers times 0, if they are finite in the precision of the product.
+    """
+    mine, other = dot.invars[position], dot.invars[1 - position]
+    if not _multiplies_finite(dot, mine):
+        return None
+    flag = (other, _identity(other)) if other.aval.dtype == bool else _flag(uses, jaxpr, other)
+    if flag is None or type(flag[0]) is Literal:
+        return None
+    condition, spread = flag
+    beside: dict[int, int] = {}
+    for pairs in dot.params["dimension_numbers"]:
+        beside.update(zip(pairs[1 - position], pairs[position], strict=True))
+    if not all(d in beside for d in spread):
+        # It is another one for each result.
+        return None
+    return _Found(dot, condition, _TRUE, places, tuple([beside[d] for d in spread]))
+
+
+def _multiplies_finite(dot: Any, factor: Any) -> bool:
+    """Whether a matrix product multiplies finite numbers as finite ones: not in a type that cannot hold them."""
+    source, target = (dtype_info(v.aval.dtype) for v in (factor, dot.outvars[0]))
+    if type(dot.params.get("precision")).__name__.startswith("DotAlgorithm"):
+        return False
+    if source.integral:
+        return target.integral or (target.kind == "f" and target.bits >= 32)
+    return source.kind == target.kind == "f" and target.bits >= min(source.bits, 32)
 
 
 def _further(uses: Uses, jaxpr: Any, here: _Found, depth: int) -> Iterable[_Found]:
@@ -201,12 +289,17 @@ def _further(uses: Uses, jaxpr: Any, here: _Found, depth: int) -> Iterable[_Foun
         yield one._replace(before=(here, *one.before))
 
 
+#: Equations that only put numbers elsewhere or turn their sign.
+_MOVED = frozenset(
+    _P[f"{name}_p"]
+    for name in ("broadcast_in_dim", "squeeze", "reshape", "transpose", "copy", "stop_gradient", "neg")
+    if f"{name}_p" in _P
+)
 #: Functions of finite floats that are finite.
-_FINITE = frozenset(
+_FINITE = _MOVED | frozenset(
     _P[f"{name}_p"]
     for name in (
-        *("broadcast_in_dim", "squeeze", "reshape", "transpose", "copy", "stop_gradient"),
-        *("neg", "abs", "sign", "floor", "ceil", "round", "reduce_max", "reduce_min"),
+        *("abs", "sign", "floor", "ceil", "round", "reduce_max", "reduce_min"),
         *("tanh", "logistic", "sin", "cos", "atan", "erf", "erfc"),
     )
     if f"{name}_p" in _P
@@ -216,11 +309,32 @@ _FINITE = frozenset(
 def _stays_finite(eqn: Any) -> bool:
     """Whether an equation makes finite numbers of finite numbers; integers are, but not of all floats."""
     source, target = (dtype_info(v.aval.dtype) for v in (eqn.invars[0], eqn.outvars[0]))
-    if target.kind != "f":
+    if target.integral:
         return True
+    if source.kind == "x" or target.kind == "x":
+        # Complex numbers: even their absolute value may be too large.
+        return eqn.primitive in _MOVED
     if eqn.primitive is _CONVERT:
         return source.kind != "f" or target.bits >= min(source.bits, 32)
     return eqn.primitive in _FINITE
+
+
+def _reads_finite(eqn: Any) -> bool:
+    """Whether what an access yields is finite where its array is: outside, it may fill with NaN."""
+    return dtype_info(eqn.outvars[0].aval.dtype).integral or "fill" not in str(eqn.params.get("mode")).lower()
+
+
+def _is_finite(uses: Uses, jaxpr: Any, atom: Any) -> bool:
+    """Whether a value is finite where the arrays that it was taken from are."""
+    while type(atom) is not Literal and not dtype_info(atom.aval.dtype).integral:
+        made = uses.maker(jaxpr, atom)
+        if made is None:
+            return True
+        read = made.primitive in (_DYNAMIC_SLICE, _GATHER)
+        if not (_reads_finite(made) if read else _stays_finite(made)):
+            return False
+        atom = made.invars[0]
+    return type(atom) is not Literal or bool(np.isfinite(np.asarray(atom.val)).all())
 
 
 def _in_call(
@@ -271,12 +385,13 @@ def _unspread(uses: Uses, jaxpr: Any, found: _Found, shape: tuple[Any, ...] | No
 
 #: What is told of an access that is masked.
 DISCARDED = "may leave the array, but then every use of what was {} is a select that picks the other side"
+DROPPED = "may leave the array, but then every use of what was {} drops it, or picks something else"
 NOTHING = "may leave the array, but what is added there then is zero"
 
 
-#: By access whose every use is a select or the like: of each use the conditions, in the access's jaxpr, and the cases
-#: that they all must pick for what was read or written to be seen.
-Thrown = dict[int, list[list[tuple[Any, int]]]]
+#: By access whose every use is a select or the like: of each use the conditions, in the access's jaxpr, and the least
+#: and the most that all of them must be for what was read or written to be seen.
+Thrown = dict[int, list[list[tuple[Any, tuple[int, int]]]]]
 
 
 def masked_sites(
@@ -287,7 +402,7 @@ def masked_sites(
     Of all whose every use is a select or the like, `thrown` gets when they are seen; and those that selects keep close
     to their arrays, if not inside, go to `near`.
     """
-    uses, wanted, told = Uses(open_jaxpr(closed)[0]), dict[int, int](), dict[int, str]()
+    uses, wanted, told = Uses(open_jaxpr(closed)[0], analysis.inventory.sites), dict[int, int](), dict[int, str]()
     masks: Masks = {}
     for site in sites:
         lanes = _lanes(site)
@@ -296,14 +411,16 @@ def masked_sites(
         shape, places = lanes
         how = DISCARDED.format("read" if site.effect == "read" else "written")
         try:
-            found = list(_selects(uses, site.home, site.eqn.outvars[0], places, 12))
+            found = list(_selects(uses, site.home, site.eqn.outvars[0], places, 12, _reads_finite(site.eqn)))
+            if any(one.eqn.primitive in _SCATTERS for one in found):
+                how = DROPPED.format("read" if site.effect == "read" else "written")
         except NotMasked:
             found, how = harmless(uses, site), NOTHING
             shape = tuple(site.eqn.invars[1].aval.shape[:-1]) if found else shape
         uses_of = [[_unspread(uses, site.home, w, shape) for w in (*one.before, one)] for one in found]
         uses_of = [[w for w in ways if _is_aligned(w, shape) and not _is_made_from(uses, site, w)] for ways in uses_of]
         if uses_of and all(uses_of):
-            thrown[id(site.eqn)] = [[(w.condition, w.case) for w in ways] for ways in uses_of]
+            thrown[id(site.eqn)] = [[(w.condition, w.picked) for w in ways] for ways in uses_of]
         uses_of = [[w for w in ways if _is_related(uses, site, w)] for ways in uses_of]
         if uses_of and all(uses_of):
             told[id(site.eqn)] = how
@@ -311,7 +428,7 @@ def masked_sites(
             for use, ways in enumerate(uses_of):
                 for way in ways:
                     each = bool(way.condition.aval.shape)
-                    masks.setdefault(id(way.eqn), []).append((id(site.eqn), way.condition, (use, way.case, each)))
+                    masks.setdefault(id(way.eqn), []).append((id(site.eqn), way.condition, (use, *way.picked, each)))
     if not wanted:
         return {}
     good: dict[int, int] = {}
@@ -354,10 +471,16 @@ def harmless(uses: Uses, site: Site) -> list[_Found]:
     if made is None:
         return []
     if made.primitive is _MUL:
-        flags = [_flag(uses, jaxpr, a) for a in made.invars]
-        return [_Found(made, flag[0], 1, places, flag[1]) for flag in flags if flag is not None][:1]
+        for flag, other in zip(map(functools.partial(_flag, uses, jaxpr), made.invars), made.invars[::-1], strict=True):
+            if flag is not None and _is_finite(uses, jaxpr, other):
+                return [_Found(made, flag[0], _TRUE, places, flag[1])]
+        return []
     if made.primitive is _SELECT:
-        return [one for case in _not_zero(uses, jaxpr, made, {}) if (one := _case(made, made.invars[0], case, places))]
+        return [
+            one
+            for case in _not_zero(uses, jaxpr, made, {})
+            if (one := _case(made, made.invars[0], _picks(made, case), places))
+        ]
     if made.primitive in CALLS and CALLS[made.primitive] in ("jaxpr", "call_jaxpr"):
         inner, _ = open_jaxpr(made.params[CALLS[made.primitive]])
         out = inner.outvars[made.outvars.index(updates)]
@@ -366,12 +489,13 @@ def harmless(uses: Uses, site: Site) -> list[_Found]:
             return []
         given = dict(zip(inner.invars, made.invars, strict=True))
         cases = _not_zero(uses, inner, select, given)
-        return [one for case in cases if (one := _case(made, given[select.invars[0]], case, places))]
+        condition = given[select.invars[0]]
+        return [one for case in cases if (one := _case(made, condition, _picks(select, case), places))]
     return []
 
 
-def _case(eqn: Any, condition: Any, case: int, places: tuple[int, ...]) -> _Found | None:
-    return None if type(condition) is Literal else _Found(eqn, condition, case, places, _identity(condition))
+def _case(eqn: Any, condition: Any, picked: tuple[int, int], places: tuple[int, ...]) -> _Found | None:
+    return None if type(condition) is Literal else _Found(eqn, condition, picked, places, _identity(condition))
 
 
 def _not_zero(uses: Uses, jaxpr: Any, select: Any, given: dict[Any, Any]) -> list[int]:
@@ -444,14 +568,14 @@ def _judged(context: Context, wanted: dict[int, int]) -> Iterable[tuple[int, int
             # Inlined more than once: which select belongs to which access is not tracked.
             yield key, ANYWHERE
             continue
-        by_use: dict[int, list[tuple[int, int, bool]]] = {}
-        for slot, (use, case, each) in conditions:
-            by_use.setdefault(use, []).append((slot, case, each))
+        by_use: dict[int, list[tuple[int, int, int, bool]]] = {}
+        for slot, (use, least, most, each) in conditions:
+            by_use.setdefault(use, []).append((slot, least, most, each))
         yield key, min(_place_when(context, mine[0], together) for together in by_use.values())
 
 
-def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, int, bool]]) -> int:
-    """Where the index is wherever all of these conditions, one for all or one for each, pick their cases."""
+def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, int, int, bool]]) -> int:
+    """Where the index is wherever all of these conditions, one for all or one for each, are between their bounds."""
     site = step.site
     assert site is not None
     if step.extra is not None:
@@ -459,12 +583,13 @@ def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, in
     refiner = Refiner(context.program, context.env)
     level: Any = ALL
     try:
-        for condition, case, each in conditions:
+        for condition, least, most, each in conditions:
             if context.env[condition] is None:
                 continue
             own = _HERE if each else ALL
             level = own if level is ALL else level
-            refiner.assume(condition, case, own)
+            refiner.narrow(condition, Fact(least, most, int(least != most)), own)
+            refiner.again()
         facts = [
             _column(context, refiner, slot, column.column, level)
             for slot, column in zip(step.ins, site.columns, strict=True)

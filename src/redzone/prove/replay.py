@@ -397,11 +397,12 @@ class Replay:
         found: Any = False
         for ways in uses:
             picked: Any = True
-            for _, case in ways:
+            for _, (least, most) in ways:
                 condition = next(given)
                 if condition is None:
                     return None
-                picked = picked & (np.asarray(condition).ravel() == case)
+                condition = np.asarray(condition).ravel()
+                picked = picked & (condition >= least) & (condition <= most)
             found = found | picked
         return found
 
