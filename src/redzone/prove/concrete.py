@@ -260,7 +260,7 @@ def _clamp(eqn: Any, low: Any, x: Any, high: Any) -> Any:
 
 @exact("select_n")
 def _select(eqn: Any, which: Any, *cases: Any) -> Any:
-    return np.choose(which.astype(np.int64), cases)
+    return np.choose(which.astype(np.int64), cases, mode="clip")
 
 
 @exact("convert_element_type")

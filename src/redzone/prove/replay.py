@@ -436,7 +436,7 @@ class Replay:
             return self.unfollowed(eqn)
         if primitive is _SELECT and inputs[0] is not None and not np.ndim(inputs[0]):
             # Of the other cases nothing need be known.
-            return [inputs[1 + int(inputs[0])]]
+            return [inputs[1 + min(max(int(inputs[0]), 0), len(inputs) - 2)]]
         if any(v is None for v in inputs) or any(_elements(v.aval) > ELEMENTS for v in eqn.outvars):
             return nothing
         if self.purse.sure is not None:

@@ -166,7 +166,7 @@ class _Following(Replay):
         given = [_plain(x) for x in inputs]
         if not reads and eqn.primitive is _SELECT and not np.ndim(given[0]) and type(inputs[0]) is not Marked:
             # Of the other cases nothing need be known.
-            return [inputs[1 + int(given[0])]]
+            return [inputs[1 + min(max(int(given[0]), 0), len(inputs) - 2)]]
         results = self.plain_results(eqn, given, mine, single, function)
         if any(result is None for result in results):
             raise _Seen
@@ -194,7 +194,7 @@ class _Following(Replay):
         masks = [_mask(x) for x in inputs]
         if primitive is _SELECT:
             which = np.broadcast_to(np.asarray(_plain(inputs[0]), np.int64), shape)
-            return np.choose(which, [np.broadcast_to(m, shape) for m in masks[1:]]) | masks[0]
+            return np.choose(which, [np.broadcast_to(m, shape) for m in masks[1:]], mode="clip") | masks[0]
         if primitive in (_AND, _OR) and np.asarray(results[0]).dtype == bool:
             a, b = (np.asarray(_plain(x)) for x in inputs)
             # What is False settles a conjunction, what is True the other.
