@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from redzone.access.site import Column, Site, stays_inside
-from redzone.domains import Fact, dtype_info, summarised
+from redzone.domains import Fact, dtype_info, settle, summarised
 from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, masked_runs
 from redzone.engine.forward import Context
@@ -159,6 +159,8 @@ class _Found(NamedTuple):
     """Where the condition's own dimensions are in the value."""
     before: tuple[_Found, ...] = ()
     """What else must let the value through on its way here."""
+    last: bool = False
+    """Of what is found inside a call: whether the call only selects between what it is given and something else."""
 
 
 def _selects(
@@ -175,18 +177,21 @@ def _selects(
         if not eqn.outvars:
             raise NotMasked
         if primitive is _SELECT and position >= 1:
-            yield _Found(eqn, eqn.invars[0], _picks(eqn, position - 1), places, _identity(eqn.invars[0]))
+            found = _Found(eqn, eqn.invars[0], _picks(eqn, position - 1), places, _identity(eqn.invars[0]))
+            yield from _further(uses, jaxpr, found, min(depth, NEXT), finite)
         elif primitive in CALLS and CALLS[primitive] in ("jaxpr", "call_jaxpr"):
-            yield from _in_call(uses, eqn, position, places, depth, finite)
+            for found in _in_call(uses, eqn, position, places, depth, finite):
+                yield from _further(uses, jaxpr, found, min(depth, NEXT), finite) if found.last else (found,)
         elif primitive in _DECISIVE and eqn.outvars[0].aval.dtype == bool:
             # ok & read: where ok is false, what was read changes nothing; with or, where it is true.
             other = eqn.invars[1 - position]
             if other.aval.shape not in ((), var.aval.shape):
                 raise NotMasked
-            yield from _further(uses, jaxpr, _Found(eqn, other, _DECISIVE[primitive], places, _identity(other)), depth)
+            found = _Found(eqn, other, _DECISIVE[primitive], places, _identity(other))
+            yield from _further(uses, jaxpr, found, depth, finite)
         elif primitive is _MUL and finite and (flag := _flag(uses, jaxpr, eqn.invars[1 - position])) is not None:
             # What is multiplied by a condition that fails is zero.
-            yield from _further(uses, jaxpr, _Found(eqn, flag[0], _TRUE, places, flag[1]), depth)
+            yield from _further(uses, jaxpr, _Found(eqn, flag[0], _TRUE, places, flag[1]), depth, finite)
         elif primitive in _SCATTERS and position == 2:
             yield _dropped(uses, jaxpr, eqn, places)
         elif primitive is _DOT and finite and (summed := _summed_with(uses, jaxpr, eqn, position, places)) is not None:
@@ -277,18 +282,20 @@ def _multiplies_finite(dot: Any, factor: Any) -> bool:
     return source.kind == target.kind == "f" and target.bits >= min(source.bits, 32)
 
 
-def _further(uses: Uses, jaxpr: Any, here: _Found, depth: int) -> Iterable[_Found]:
-    """A connective, with those that its result goes through: `a & read & ok` is decided by a or by ok."""
+def _further(uses: Uses, jaxpr: Any, here: _Found, depth: int, finite: bool) -> Iterable[_Found]:
+    """A connective or select, with those that its result goes through: `a & read & ok` is decided by a or by ok."""
     try:
-        rest = list(_selects(uses, jaxpr, here.eqn.outvars[0], here.places, depth - 1))
+        rest = list(_selects(uses, jaxpr, here.eqn.outvars[0], here.places, depth - 1, finite))
     except NotMasked:
         rest = []
     if not rest:
         yield here
     for one in rest:
-        yield one._replace(before=(here, *one.before))
+        yield one._replace(before=(*here.before, here._replace(before=()), *one.before))
 
 
+#: How many equations after a select the next one is looked for.
+NEXT = 4
 #: Equations that only put numbers elsewhere or turn their sign.
 _MOVED = frozenset(
     _P[f"{name}_p"]
@@ -350,7 +357,9 @@ def _in_call(
         if not ways:
             raise NotMasked
         outer = [w._replace(eqn=eqn, condition=eqn.invars[inner.invars.index(w.condition)]) for w in ways]
-        yield outer[-1]._replace(before=tuple(outer[:-1]))
+        last = len(inner.outvars) == 1 and inner.outvars[0] is found.eqn.outvars[0]
+        last = last and ways[-1].places == found.places == places and inner.invars[position] in found.eqn.invars[1:]
+        yield outer[-1]._replace(before=tuple(outer[:-1]), last=last)
 
 
 def _identity(atom: Any) -> tuple[int, ...]:
@@ -533,6 +542,9 @@ def _is_related(uses: Uses, site: Site, found: _Found) -> bool:
     jaxpr = site.home
     mine = uses.behind(jaxpr, [site.eqn.invars[column.operand] for column in site.columns])
     theirs = uses.said_by(jaxpr, [found.condition])
+    if not mine & uses.behind(jaxpr, jaxpr.invars) and found.condition.aval.shape:
+        # An index that is made of no input has numbers of its own: the condition need only say which of them count.
+        return True
     for depth, eqn in enumerate(site.chain):
         if mine & theirs:
             return True
@@ -582,12 +594,17 @@ def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, in
         return ANYWHERE
     refiner = Refiner(context.program, context.env)
     level: Any = ALL
+    picked: Any = True
+    """Where elements are told apart: which index tuples all of the conditions may pick."""
     try:
         for condition, least, most, each in conditions:
-            if context.env[condition] is None:
+            fact = context.env[condition]
+            if fact is None:
                 continue
             own = _HERE if each else ALL
             level = own if level is ALL else level
+            if each and type(fact.lo) is np.ndarray and np.ndim(picked) in (0, fact.lo.ndim):
+                picked = picked & (fact.hi >= least) & (fact.lo <= most)
             refiner.narrow(condition, Fact(least, most, int(least != most)), own)
             refiner.again()
         facts = [
@@ -596,13 +613,23 @@ def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, in
         ]
     except Infeasible:
         return INSIDE
-    known = [f for f in facts if f is not None]
+    if not np.any(picked):
+        return INSIDE
+    known = [_where_picked(f, picked) for f in facts if f is not None]
     if len(known) < len(facts):
         return ANYWHERE
     if stays_inside(_scalar_columns(site), known):
         return INSIDE
     wholes = zip(site.columns, map(summarised, known), strict=True)
     return CLOSE if all(is_close(site, column, whole.lo, whole.hi) for column, whole in wholes) else ANYWHERE
+
+
+def _where_picked(fact: Fact, picked: Any) -> Fact:
+    """What a fact says of the elements that are picked, where both tell them apart."""
+    if type(fact.lo) is not np.ndarray or np.ndim(picked) != fact.lo.ndim:
+        return fact
+    lo, hi, mine = np.broadcast_arrays(fact.lo, fact.hi, picked)
+    return settle(lo[mine].min().item(), hi[mine].max().item())
 
 
 def is_close(site: Site, column: Column, lo: Any, hi: Any) -> bool:

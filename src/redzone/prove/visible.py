@@ -164,7 +164,8 @@ class _Following(Replay):
         if eqn.primitive is WHILE_P:
             return self.loop(eqn, inputs, mine)
         given = [_plain(x) for x in inputs]
-        if not reads and eqn.primitive is _SELECT and not np.ndim(given[0]) and type(inputs[0]) is not Marked:
+        known = given[0] is not None and type(inputs[0]) is not Marked
+        if not reads and eqn.primitive is _SELECT and known and not np.ndim(given[0]):
             # Of the other cases nothing need be known.
             return [inputs[1 + min(max(int(given[0]), 0), len(inputs) - 2)]]
         results = self.plain_results(eqn, given, mine, single, function)
