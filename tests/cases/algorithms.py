@@ -602,3 +602,36 @@ def middle_of_any_two_by_a_logical_shift(x, a, b):
 def not_the_middle_of_two(x, a, b):
     by = lax.neg(jnp.int32(2))
     return lax.scan(lambda s, ab: (s + x[ab[0] + (ab[1] - ab[0]) // by], None), 0.0, (a, b))  #: unsafe
+
+
+@case(f32(9), f32())
+def upper_middle(x, v):
+    def body(ends):
+        low, high = ends
+        middle = low + (high - low + 1) // 2
+        fits = x[middle] <= v  #: safe
+        return jnp.where(fits, middle, low), jnp.where(fits, high, middle - 1)
+
+    return lax.while_loop(lambda ends: ends[0] < ends[1], body, (0, 8))[0]
+
+
+@case(f32(9), f32())
+def upper_middle_from_above(x, v):
+    def body(ends):
+        low, high = ends
+        middle = high - (high - low) // 2
+        fits = x[middle] <= v  #: safe
+        return jnp.where(fits, middle, low), jnp.where(fits, high, middle - 1)
+
+    return lax.while_loop(lambda ends: ends[0] < ends[1], body, (0, 8))[0]
+
+
+@case(f32(9), f32())
+def upper_middle_one_too_far(x, v):
+    def body(ends):
+        low, high = ends
+        middle = high - (high - low) // 2
+        fits = x[middle] <= v  #: unsafe
+        return jnp.where(fits, middle, low), jnp.where(fits, high, middle - 1)
+
+    return lax.while_loop(lambda ends: ends[0] < ends[1], body, (0, 9))[0]

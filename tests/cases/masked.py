@@ -671,3 +671,45 @@ def segments_of_something_else(x, i, j):
     segment = jnp.where(_inside(j, 10), j, 10)
     read = x[i]  #: requires
     return jax.ops.segment_sum(read, segment, 10)  #: declared
+
+
+@case(f32(10), i32(6))
+def one_bound_for_each_select(x, i):
+    return jnp.where(i >= 0, jnp.where(i < 10, x[i], 0.0), 0.0)  #: masked
+
+
+@case(f32(10), i32(6))
+def one_bound_for_each_select_too_wide(x, i):
+    return jnp.where(i >= 0, jnp.where(i < 11, x[i], 0.0), 0.0)  #: unsafe
+
+
+@case(f32(10, 4), i32(6), i32(6))
+def row_and_column_in_selects_of_their_own(x, i, j):
+    return jnp.where((i >= 0) & (i < 10), jnp.where((j >= 0) & (j < 4), x[i, j], 0.0), 0.0)  #: masked
+
+
+@case(f32(10), i32(6), i32(6))
+def a_select_that_is_about_another(x, i, j):
+    return jnp.where(j >= 0, jnp.where(i < 10, x[i], 0.0), 0.0)  #: requires
+
+
+@case(f32(8))
+def windows_of_a_row(x):
+    at = jnp.arange(8)[:, None] + jnp.arange(3)
+    return jnp.where(at < 8, x[at], 0.0)  #: masked
+
+
+@case(f32(8))
+def windows_of_a_row_too_far(x):
+    at = jnp.arange(8)[:, None] + jnp.arange(3)
+    return jnp.where(at <= 8, x[at], 0.0)  #: unsafe
+
+
+@case(f32(10), i32(min=0, max=10))
+def first_of_a_padded_row(x, n):
+    return jnp.where(jnp.arange(12) < n, x[jnp.arange(12)], 0.0)  #: masked
+
+
+@case(f32(10), i32(min=0, max=11))
+def first_of_a_padded_row_too_far(x, n):
+    return jnp.where(jnp.arange(12) < n, x[jnp.arange(12)], 0.0)  #: unsafe

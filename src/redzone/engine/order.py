@@ -1,9 +1,11 @@
 """Binary search: the midpoint of two numbers, and of two carries that stay in order.
 
 `lo + (hi - lo) // 2` leaves the interval domain at the subtraction: lo is in it twice. Rounded down, and where nothing
-wraps, it is floor((lo + hi) / 2), whatever lo and hi are. Where a loop's body makes each of two carries from lo, hi and
-the midpoint by selects on one condition, and every choice keeps them in order, lo ≤ hi holds in every iteration if it
-holds at first: then the difference is not negative, and it does not matter how it is rounded.
+wraps, it is floor((lo + hi) / 2), whatever lo and hi are, and `hi - (hi - lo) // 2` is the same rounded up.
+
+Where a loop's body makes each of two carries from lo, hi and the midpoint by selects on one condition, and every choice
+keeps them in order, lo ≤ hi holds in every iteration if it holds at first: then the difference is not negative, and it
+does not matter how it is rounded.
 """
 
 from __future__ import annotations
@@ -31,15 +33,17 @@ _CONVERSIONS = (_P["convert_element_type_p"], _P["broadcast_in_dim_p"])
 class Midpoint:
     """The slots of two numbers, the steps for their difference and their midpoint."""
 
-    __slots__ = ("carries", "difference", "high", "low", "middle", "rounds_down")
+    __slots__ = ("carries", "difference", "high", "low", "middle", "more", "rounds_down")
 
-    def __init__(self, low: int, high: int, difference: Step, middle: Step, rounds_down: bool) -> None:
+    def __init__(self, low: int, high: int, difference: Step, middle: Step, rounds_down: bool, more: int) -> None:
         self.low = low
         self.high = high
         self.difference = difference
         self.middle = middle
         self.rounds_down = rounds_down
         """Whether half of a negative difference is rounded down too."""
+        self.more = more
+        """The midpoint is half of their sum and this, rounded down."""
         self.carries: tuple[int, int] | None = None
         """Which carries they are, where the loop keeps them in order."""
 
@@ -56,17 +60,27 @@ def midpoints(body: Program, carries: dict[int, int]) -> list[Midpoint]:
     slots = {slot: i for i, slot in carries.items() if slot >= 0}
     found = []
     for step in body.steps:
-        if step.kind != SIMPLE or step.eqn.primitive is not _ADD or len(step.ins) != 2:
+        if step.kind != SIMPLE or len(step.ins) != 2:
             continue
-        for low, half in (step.ins, step.ins[::-1]):
+        if step.eqn.primitive is _ADD:
+            sides = [(step.ins[0], step.ins[1], 1), (step.ins[1], step.ins[0], 1)]
+        elif step.eqn.primitive is _SUB:
+            sides = [(step.ins[0], step.ins[1], -1)]
+        else:
+            continue
+        for end, half, sign in sides:
             halved = _origin(body, half)
-            difference = None if halved is None else _halved_difference(body, low, halved)
-            if difference is None or halved is None:
+            known = None if halved is None else _halved_difference(body, halved)
+            if halved is None or known is None:
                 continue
-            high = difference.ins[0]
+            difference, more = known
+            high, low = difference.ins
+            if end != (low if sign == 1 else high):
+                continue
             rounds_down = halved.rule is FLOOR_DIVIDE or halved.eqn.primitive is _ARITHMETIC
-            one = Midpoint(low, high, difference, step, rounds_down)
-            if low in slots and high in slots:
+            # high less half of the difference is half of the sum, rounded up.
+            one = Midpoint(low, high, difference, step, rounds_down, more if sign == 1 else 1 - more)
+            if low in slots and high in slots and not one.more:
                 ends = (slots[low], slots[high])
                 one.carries = ends if _kept_in_order(body, *ends, low, high, step.outs[0]) else None
             if one.rounds_down or one.carries is not None:
@@ -74,8 +88,8 @@ def midpoints(body: Program, carries: dict[int, int]) -> list[Midpoint]:
     return found
 
 
-def _halved_difference(body: Program, low: int, step: Step) -> Step | None:
-    """The step `high - low` if another is half of it."""
+def _halved_difference(body: Program, step: Step) -> tuple[Step, int] | None:
+    """The step `high - low` if another is half of it, or of it and a number that is added before."""
     if step.kind != SIMPLE or len(step.ins) != 2:
         return None
     by = body.template[step.ins[1]]
@@ -89,14 +103,19 @@ def _halved_difference(body: Program, low: int, step: Step) -> Step | None:
             return None
     if step.eqn.primitive is not _DIV and step.eqn.primitive not in _SHIFTS and step.rule is not FLOOR_DIVIDE:
         return None
-    difference = _origin(body, step.ins[0])
+    difference, more = _origin(body, step.ins[0]), 0
+    if difference is not None and difference.kind == SIMPLE and difference.eqn.primitive is _ADD:
+        number = body.template[difference.ins[1]]
+        if number is None or number.step != 0 or type(number.lo) is not int:
+            return None
+        difference, more = _origin(body, difference.ins[0]), number.lo
     if difference is None or difference.kind != SIMPLE or difference.eqn.primitive is not _SUB:
         return None
     kind = dtype_info(difference.eqn.outvars[0].aval.dtype).kind
     # An arithmetic shift copies the top bit, of an unsigned number too.
     if kind not in "iu" or (kind == "u" and step.eqn.primitive is _ARITHMETIC):
         return None
-    return difference if difference.ins[1] == low else None
+    return difference, more
 
 
 def _kept_in_order(body: Program, low: int, high: int, low_slot: int, high_slot: int, middle: int) -> bool:
@@ -156,13 +175,16 @@ def _mean(one: Midpoint) -> Callable[[list[Any]], Fact]:
     def middle(env: list[Any]) -> Fact:
         a, b = summarised(env[one.low]), summarised(env[one.high])
         info = dtype_info(one.difference.eqn.outvars[0].aval.dtype)
-        if not fits(b.lo - a.hi, b.hi - a.lo, info.min, info.max):
+        spare = abs(one.more) + 1 if one.more else 0
+        if not fits(b.lo - a.hi - spare, b.hi - a.lo + spare, info.min, info.max):
             return _plainly(one.middle, env)
         if all(type(n) is int for n in (a.lo, a.hi, b.lo, b.hi)):
-            return settle((a.lo + b.lo) // 2, (a.hi + b.hi) // 2)
+            return settle((a.lo + b.lo + one.more) // 2, (a.hi + b.hi + one.more) // 2)
+        if one.more not in (0, 1):
+            return _plainly(one.middle, env)
         # Between sizes without numbers: not below the less, not above the greater, and before it if the other is.
-        top = b.hi - 1 if at_most(a.hi, b.hi - 1) else larger(a.hi, b.hi)
-        return Fact(smaller(a.lo, b.lo), top)
+        before = at_most(a.hi, b.hi - 1) and not one.more
+        return Fact(smaller(a.lo, b.lo), b.hi - 1 if before else larger(a.hi, b.hi))
 
     return middle
 
