@@ -190,7 +190,15 @@ class Slicer:
         return found
 
     def body(
-        self, eqn: Any, frame: Frame, jaxpr: Any, consts: tuple[Any, ...], asked: set[int], first: int, end: int
+        self,
+        eqn: Any,
+        frame: Frame,
+        jaxpr: Any,
+        consts: tuple[Any, ...],
+        asked: set[int],
+        first: int,
+        end: int,
+        told: dict[int, Definition],
     ) -> tuple[Program, set[int], dict[int, int]]:
         """The program of a loop's body, and its results that matter: those asked for, and the carries it reads.
 
@@ -209,7 +217,7 @@ class Slicer:
                 wanted = carries_read(self, jaxpr, wanted, first, end)
             same = congruent(frame, eqn, wanted)
             kept = wanted.difference(same) if same else wanted
-            program = self.program(jaxpr, consts, tuple(sorted(kept)), _moved(same, first))
+            program = self.program(jaxpr, consts, tuple(sorted(kept)), _moved(same, first), told)
             more = {i - first for i, _ in program.inputs if first <= i < end} - kept
             if not more:
                 return program, kept, same
@@ -802,7 +810,8 @@ class _Build:
         asked = self.asked(eqn, frame)
         if not asked and not self.slicer.inventory.touches(inner) and not self.slicer.everything:
             return
-        body, wanted, same = self.slicer.body(eqn, frame, inner, consts, {*asked}, first, first + count)
+        told = definitions(self.resolve, frame, eqn.invars[:first])
+        body, wanted, same = self.slicer.body(eqn, frame, inner, consts, {*asked}, first, first + count, told)
         outs = self.left_by(eqn, frame, same)
         step = self.emit(SCAN, eqn, [self.slot(frame, eqn.invars[i]) for i, _ in body.inputs], outs)
         step.bodies = (body,)
@@ -881,7 +890,10 @@ class _Build:
         outer, self.slicer.lanes = self.slicer.lanes, self.slicer.lanes or bool(test.outvars[0].aval.shape)
         condition = self.slicer.program(test, test_consts, (0,))
         tested = {i - nt for i, _ in condition.inputs if i >= nt}
-        body, wanted, same = self.slicer.body(eqn, frame, inner, consts, tested.union(asked), nb, len(inner.invars))
+        told = definitions(self.resolve, frame, eqn.invars[nt : nt + nb])
+        body, wanted, same = self.slicer.body(
+            eqn, frame, inner, consts, tested.union(asked), nb, len(inner.invars), told
+        )
         if same:
             condition = self.slicer.program(test, test_consts, (0,), _moved(same, nt))
         self.slicer.lanes = outer
