@@ -375,3 +375,44 @@ def asked_before_it_was_moved(h, moves, n):
         return n, lax.cond(move, lambda: lax.cond(ok, lambda: h[n], lambda: 0.0), lambda: 0.0)  #: unsafe
 
     return lax.scan(step, n, moves)
+
+
+@case(f32(16), flag(8), i32(min=0))
+def asked_before_a_loop(h, pushes, n):
+    ok = n < 16
+
+    def step(h, push):
+        return lax.cond(push & ok, lambda: h.at[n].add(1.0), lambda: h), None  #: safe
+
+    return lax.scan(step, h, pushes)[0]
+
+
+@case(f32(16), flag(8), i32(min=0))
+def asked_before_a_loop_one_too_far(h, pushes, n):
+    ok = n <= 16
+
+    def step(h, push):
+        return lax.cond(push & ok, lambda: h.at[n].add(1.0), lambda: h), None  #: unsafe
+
+    return lax.scan(step, h, pushes)[0]
+
+
+@case(f32(16), i32(), i32(6))
+def asked_before_a_loop_of_a_select(h, n, values):
+    ok = (n >= 0) & (n < 16)
+
+    def step(state):
+        k, total = state
+        return k + 1, total + jnp.where(ok & (values[k] > 0), h[n], 0.0)  #: masked safe
+
+    return lax.while_loop(lambda state: state[0] < 6, step, (0, 0.0))
+
+
+@case(f32(16), flag(8), i32(min=0))
+def asked_before_a_loop_that_moves_it(h, pushes, n):
+    ok = n < 16
+
+    def step(n, push):
+        return n + 1, lax.cond(push & ok, lambda: h[n], lambda: 0.0)  #: unsafe
+
+    return lax.scan(step, n, pushes)

@@ -1,9 +1,9 @@
-"""How a bool that a branch is given was made from other values that it is given too.
+"""How a bool that a branch or a loop is given was made from other values that it is given too.
 
 `full = n >= 16` stands before a cond, and in one of its branches another cond asks for `full`. The branch is a program
 of its own, to which `full` and `n` are two inputs. What one says of the other is kept: the equation that made `full` is
 made again from what the branch knows as `n`, and a condition on the one is a condition on the other. Both are one
-value, since nothing in a jaxpr changes once it is made.
+value, since nothing in a jaxpr changes once it is made. The same goes for what a loop is given and never changes.
 """
 
 from __future__ import annotations

@@ -207,6 +207,7 @@ class Slicer:
         first: int,
         end: int,
         fixed: dict[int, int],
+        told: dict[int, Definition],
     ) -> tuple[Program, set[int], dict[int, int]]:
         """The program of a loop's body, and its results that matter: those asked for, and the carries it reads.
 
@@ -225,7 +226,7 @@ class Slicer:
                 wanted = carries_read(self, jaxpr, wanted, first, end)
             same = congruent(frame, eqn, wanted)
             kept = wanted.difference(same) if same else wanted
-            program = self.program(jaxpr, consts, tuple(sorted(kept)), _moved(same, first), fixed)
+            program = self.program(jaxpr, consts, tuple(sorted(kept)), _moved(same, first), fixed, told)
             more = {i - first for i, _ in program.inputs if first <= i < end} - kept
             if not more:
                 return program, kept, same
@@ -867,8 +868,10 @@ class _Build:
         asked = self.asked(eqn, frame)
         if not asked and not self.slicer.inventory.touches(inner) and not self.slicer.everything:
             return
-        fixed = self.numbers(frame, eqn.invars[:first])
-        body, wanted, same = self.slicer.body(eqn, frame, inner, consts, {*asked}, first, first + count, fixed)
+        given = eqn.invars[:first]
+        fixed, told = self.numbers(frame, given), definitions(self.resolve, frame, given)
+        end = first + count
+        body, wanted, same = self.slicer.body(eqn, frame, inner, consts, {*asked}, first, end, fixed, told)
         outs = self.left_by(eqn, frame, same)
         step = self.emit(SCAN, eqn, [self.slot(frame, eqn.invars[i]) for i, _ in body.inputs], outs)
         step.bodies = (body,)
@@ -974,9 +977,10 @@ class _Build:
         limits = self.numbers(frame, eqn.invars[:nt])
         condition = self.slicer.program(test, test_consts, (0,), None, limits)
         tested = {i - nt for i, _ in condition.inputs if i >= nt}
-        fixed = self.numbers(frame, eqn.invars[nt : nt + nb])
+        given = eqn.invars[nt : nt + nb]
+        fixed, told = self.numbers(frame, given), definitions(self.resolve, frame, given)
         body, wanted, same = self.slicer.body(
-            eqn, frame, inner, consts, tested.union(asked), nb, len(inner.invars), fixed
+            eqn, frame, inner, consts, tested.union(asked), nb, len(inner.invars), fixed, told
         )
         if same:
             condition = self.slicer.program(test, test_consts, (0,), _moved(same, nt), limits)

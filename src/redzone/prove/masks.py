@@ -25,7 +25,7 @@ from redzone.engine.inventory import CALLS, COND_P, SCAN_P, WHILE_P, children
 from redzone.engine.program import OBSERVE, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
 from redzone.engine.slice import Masks
-from redzone.frontend.compat import Literal, open_jaxpr, primitives
+from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.prove.declared import declared_by
 from redzone.prove.passing import NotMasked, is_reshape, moved, zero_or_one
 
@@ -548,23 +548,38 @@ def _is_related(uses: Uses, site: Site, found: _Found) -> bool:
     for depth, eqn in enumerate(site.chain):
         if mine & theirs:
             return True
-        first = 1 if eqn.primitive is COND_P else 0
-        given = eqn.invars[first:]
-        if eqn.primitive in _LOOPS:
-            # Two inputs are two values.
-            return False
-        if (eqn.primitive not in CALLS and not first) or len(given) != len(jaxpr.invars):
-            inputs = uses.behind(jaxpr, jaxpr.invars)
-            return bool(inputs & mine and inputs & theirs)
+        given, inputs = _given(eqn, jaxpr)
+        if given is None:
+            inner = uses.behind(jaxpr, jaxpr.invars)
+            return bool(inner & mine and inner & theirs)
         # What goes into a function may be made from the same outside it.
         table = uses.table(jaxpr)
-        places = [table[v][2] for v in jaxpr.invars]
+        places = [table[v][2] for v in inputs]
         jaxpr = uses.holding(site.chain, depth)
         mine, theirs = (
             uses.behind(jaxpr, [a for a, bit in zip(given, places, strict=True) if bit & mine]),
             uses.said_by(jaxpr, [a for a, bit in zip(given, places, strict=True) if bit & theirs]),
         )
     return bool(mine & theirs)
+
+
+def _given(eqn: Any, jaxpr: Any) -> tuple[Sequence[Any] | None, Sequence[Any]]:
+    """What an equation gives to a jaxpr that it runs, as it is, and to which of its inputs; None where nobody knows."""
+    inputs = jaxpr.invars
+    if eqn.primitive in _LOOPS:
+        # What a loop carries is another value each time.
+        if eqn.primitive is SCAN_P:
+            first, end = 0, scan_counts(eqn.params)[0]
+        elif jaxpr is open_jaxpr(eqn.params["body_jaxpr"])[0]:
+            first = eqn.params["cond_nconsts"]
+            end = first + eqn.params["body_nconsts"]
+        else:
+            first, end = 0, eqn.params["cond_nconsts"]
+        return eqn.invars[first:end], inputs[: end - first]
+    given = eqn.invars[1:] if eqn.primitive is COND_P else eqn.invars
+    if (eqn.primitive not in CALLS and eqn.primitive is not COND_P) or len(given) != len(inputs):
+        return None, inputs
+    return given, inputs
 
 
 #: Where an index is when its results are seen.
