@@ -25,8 +25,8 @@ from redzone.rules import floats
 if TYPE_CHECKING:
     from redzone.engine.slice import Frame
 
-_SINGLE = np.dtype(np.float32)
-_FLOAT = dtype_info(_SINGLE)
+SINGLE = np.dtype(np.float32)
+_FLOAT = dtype_info(SINGLE)
 _SUB, _MUL = primitives()["sub_p"], primitives()["mul_p"]
 
 
@@ -40,19 +40,18 @@ class Between(NamedTuple):
 
 
 def operands(frame: Frame, eqn: Any) -> tuple[Any, Any, Any, bool] | None:
-    """For a sum that lies between two numbers, these, the share, and whether no a can be a product yet; else None."""
-    if eqn.outvars[0].aval.dtype != _SINGLE:
-        return None
-    for a, product in (eqn.invars, eqn.invars[::-1]):
-        for difference, t in _factors(frame, product):
+    """For a float32 sum between two numbers: these, the share, whether no a can be a product yet; None for another."""
+    (x, y), (left, right) = eqn.invars, [_factors(frame, atom) for atom in eqn.invars]
+    for a, product in ((x, right), (y, left)):
+        for difference, t in product:
             b = _taken_from(frame, difference, a)
             kind = "" if b is None else settled(frame, a)
             # A constant may be put together with one that was added to b.
             if kind and (kind != "constant" or settled(frame, b)):
                 return a, b, t, kind != "read"
-    for one, other in (eqn.invars, eqn.invars[::-1]):
-        for rest, a in _factors(frame, one):
-            for t, b in _factors(frame, other):
+    for one, other in ((left, right), (right, left)) if left and right else ():
+        for rest, a in one:
+            for t, b in other:
                 whole = _taken_from(frame, rest, t)
                 if type(whole) is Literal and whole.val == 1 and settled(frame, t):
                     return a, b, t, False

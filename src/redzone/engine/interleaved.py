@@ -16,9 +16,12 @@ from redzone.domains import Fact, join, meet, summarised
 from redzone.engine.mass import made_by
 from redzone.engine.program import Program, Step
 from redzone.frontend.compat import primitives
+from redzone.rules import RULES
 from redzone.rules.shapes import summarised_along
+from redzone.rules.table import SAME
 
 _PAD = primitives()["pad_p"]
+_PADDED = RULES[_PAD]
 
 
 class Interleaved(NamedTuple):
@@ -31,6 +34,10 @@ class Interleaved(NamedTuple):
 
 def interleaved(program: Program, step: Step) -> Interleaved | None:
     """How a step of two operands puts two padded arrays into one; None where it does not."""
+    for slot in step.ins:
+        made = program.defs.get(slot)
+        if made is None or (made.rule is not _PADDED and made.rule is not SAME):
+            return None
     if len(step.ins) != 2:
         return None
     first, second = made_by(program, step.ins[0]), made_by(program, step.ins[1])

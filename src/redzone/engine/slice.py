@@ -17,7 +17,7 @@ from redzone.domains.fact import TRUE
 from redzone.domains.symbolic import at_most
 from redzone.engine import windows
 from redzone.engine.assumptions import is_thrown_away
-from redzone.engine.between import Between, operands
+from redzone.engine.between import SINGLE, Between, operands
 from redzone.engine.carries import carries_read
 from redzone.engine.congruent import congruent
 from redzone.engine.definitions import Definition, definitions
@@ -550,7 +550,7 @@ class _Build:
             ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
         outs = (slots[outvars[0]],) if len(outvars) == 1 else tuple([slots.get(v, -1) for v in outvars])
         step = Step(SIMPLE, eqn, tuple(ins), outs, rule)
-        if primitive is _ADD_P:
+        if primitive is _ADD_P and outvars[0].aval.dtype is SINGLE:
             self.between(eqn, frame, step)
         self.steps.append(step)
 

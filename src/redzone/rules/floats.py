@@ -63,6 +63,7 @@ def _sums_to(x: float, y: float, total: float) -> bool:
 
 
 def _exact(x: float, info: DtypeInfo) -> bool:
+    """Whether x is a whole number that the dtype holds with all those nearer to zero."""
     return abs(x) <= 2.0 ** min(info.mantissa, 52) and x == math.floor(x)
 
 
@@ -267,18 +268,17 @@ def _converted(lo: float, hi: float, nan: bool, info: DtypeInfo) -> Fact:
 
 def _nearest(x: float, info: DtypeInfo) -> float:
     """The greatest of the numbers that a number may become."""
-    if not math.isfinite(x) or 0 < abs(x) < smallest(info):
-        return _up(x, info)
-    if info.bits == 64:
+    if info.bits == 64 or _exact(x, info):
         return x
-    with np.errstate(over="ignore"):
-        single = np.float32(x)
-        if info.bits == 32:
-            return max(x, float(single))
-        if float(single) != x:
-            # Rounded twice it may be another number than rounded once.
-            return _up(x, info)
-        return max(x, float(single.astype(np.float16 if info.mantissa == 11 else ml_dtypes.bfloat16)))
+    if not smallest(info) <= abs(x) < greatest(info):
+        return _up(x, info)
+    single = np.float32(x)
+    if info.bits == 32:
+        return max(x, float(single))
+    if float(single) != x:
+        # Rounded twice it may be another number than rounded once.
+        return _up(x, info)
+    return max(x, float(single.astype(np.float16 if info.mantissa == 11 else ml_dtypes.bfloat16)))
 
 
 def to_integer(a: Fact, info: DtypeInfo) -> Fact:
