@@ -80,9 +80,6 @@ class Marked:
         self.value = value
         self.mask = mask
 
-    def row(self, t: int) -> Any:
-        return _marked(self.value[t], self.mask[t])
-
 
 def _marked(value: Any, mask: Any) -> Any:
     return Marked(value, mask) if np.any(mask) else value
@@ -243,7 +240,7 @@ class _Following(Replay):
         rows: list[Any] = [None] * length
         plan = self.plan(*open_jaxpr(p["jaxpr"]), self.carried(eqn, outs))
         for t in range(length - 1, -1, -1) if p["reverse"] else range(length):
-            row = [x if x is None else x.row(t) if type(x) is Marked else x[t] for x in xs]
+            row = [_row(x, t) for x in xs]
             results = self.run(plan, [*consts, *carry, *row])
             carry, rows[t] = results[:count], results[count:]
         return [*carry, *(_stacked([r[i] for r in rows], v.aval) for i, v in enumerate(eqn.outvars[count:]))]
@@ -263,6 +260,12 @@ class _Following(Replay):
             new = self.run(body, [*inputs[nt : nt + nb], *carry])
             # Lanes of a batched loop whose condition fails keep what they have.
             carry = new if not np.ndim(going) else [_kept(going, a, b) for a, b in zip(new, carry, strict=True)]
+
+
+def _row(value: Any, t: int) -> Any:
+    if type(value) is Marked:
+        return _marked(value.value[t], value.mask[t])
+    return None if value is None else value[t]
 
 
 def _kept(holds: Any, new: Any, old: Any) -> Any:
