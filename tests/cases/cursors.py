@@ -177,7 +177,7 @@ def merged_into_too_few(x, y, out):
     def step(state):
         i, j, k, out = state
         left = x[i] <= y[j]  #: safe
-        out = out.at[k].set(jnp.where(left, 1.0, 2.0))  #: unknown
+        out = out.at[k].set(jnp.where(left, 1.0, 2.0))  #: unsafe
         return jnp.where(left, i + 1, i), jnp.where(left, j, j + 1), k + 1, out
 
     return lax.while_loop(lambda state: (state[0] < 16) & (state[1] < 16), step, (0, 0, 0, out))
@@ -192,3 +192,44 @@ def merged_with_a_step_too_many(x, y, out):
         return jnp.where(left, i + 1, i), jnp.where(left, j, j + 1), k + 3, out
 
     return lax.while_loop(lambda state: (state[0] < 16) & (state[1] < 16), step, (0, 0, 0, out))
+
+
+@case(flag(50), f32(50))
+def streak(hits, x):
+    def body(k, carry):
+        count, total = carry
+        return jnp.where(hits[k], count + 1, 0), total + x[count]  #: safe
+
+    return lax.fori_loop(0, 50, body, (0, 0.0))
+
+
+@case(flag(50), f32(49))
+def streak_too_long(hits, x):
+    def body(k, carry):
+        count, total = carry
+        return jnp.where(hits[k], count + 1, 0), total + x[count]  #: safe unsafe
+
+    return lax.fori_loop(0, 50, body, (0, 0.0))
+
+
+@case(flag(50), i32(50, min=0, max=5), f32(54))
+def streak_set_to_something(hits, at, x):
+    def body(k, carry):
+        count, total = carry
+        return jnp.where(hits[k], count + 1, at[k]), total + x[count]  #: safe
+
+    return lax.fori_loop(0, 50, body, (0, 0.0))
+
+
+@case(flag(50), i32(50, min=0, max=5), f32(53))
+def streak_set_too_high(hits, at, x):
+    def body(k, carry):
+        count, total = carry
+        return jnp.where(hits[k], count + 1, at[k]), total + x[count]  #: safe unknown
+
+    return lax.fori_loop(0, 50, body, (0, 0.0))
+
+
+@case(i32(12, min=0, max=1))
+def machine_that_runs_off_its_code(code):
+    return lax.fori_loop(0, 50, lambda k, at: jnp.where(code[at] == 0, at + 1, 0), 0)  #: unsafe

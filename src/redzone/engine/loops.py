@@ -30,6 +30,8 @@ PATIENCE = 2
 ROUNDS = 24
 #: Rounds of widening to the next threshold, before only the ends of arrays count.
 HOPS = 1
+#: Numbers beyond this are no bounds of anything that is counted.
+FAR = 2**40
 #: Rounds of narrowing after the facts have come to rest.
 NARROWING = 3
 #: A loop of at most so many iterations is gone through one by one where widening lost its carries.
@@ -152,6 +154,36 @@ def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int =
     return None
 
 
+#: Bounds on what is added in one iteration, and on what is there instead; either may not happen.
+Change = tuple[tuple[int, int] | None, tuple[int, int] | None]
+
+
+def _changed_or_set(body: Program, env: list[Any], first: int, slot: int, depth: int = 4) -> Change | None:
+    """The same of a carry that some iterations set to something else: `where(hit, count + 1, 0)`."""
+    change = change_of(body, env, first, slot)
+    if change is not None:
+        return change, None
+    step = body.defs.get(slot)
+    while step is not None and step.rule is SAME:
+        step = body.defs.get(step.ins[0])
+    if step is not None and step.kind == SIMPLE and step.eqn.primitive is _SELECT and depth:
+        found: Change = (None, None)
+        for case in step.ins[1:]:
+            one = _changed_or_set(body, env, first, case, depth - 1)
+            if one is None:
+                return None
+            found = (_hull(found[0], one[0]), _hull(found[1], one[1]))
+        return found
+    fact = None if env[slot] is None else summarised(env[slot])
+    if fact is None or type(fact.lo) is not int or type(fact.hi) is not int or max(-fact.lo, fact.hi) > FAR:
+        return None
+    return None, (fact.lo, fact.hi)
+
+
+def _hull(a: tuple[int, int] | None, b: tuple[int, int] | None) -> tuple[int, int] | None:
+    return b if a is None else a if b is None else (min(a[0], b[0]), max(a[1], b[1]))
+
+
 def _changed_by_branches(step: Step, first: int, result: int, depth: int) -> tuple[int, int] | None:
     """What branches add to a carry; of values made in them, only constants are known for every run."""
     found: tuple[int, int] | None = None
@@ -186,6 +218,8 @@ def counted_by(body: Program, slot: int, out: int) -> int | None:
 def _after(fact: Fact, lo: Any, hi: Any, info: DtypeInfo, by: int) -> Fact | None:
     """A first value that has moved by something in [lo, hi], a multiple of `by`; None where it could overflow."""
     if type(fact.lo) is np.ndarray:
+        if type(lo) is not int or type(hi) is not int or max(-lo, hi) > FAR:
+            return None
         new = settle(fact.lo + lo, fact.hi + hi)
         outside = bool(np.min(new.lo) < info.min or np.max(new.hi) > info.max)
         return None if outside else new
@@ -498,13 +532,21 @@ def _grown(carries: _Carries, moving: list[int], env: Any, trips: Any) -> dict[i
     for i in moving:
         if carries.info[i].kind not in "iu":
             continue
-        change = carries.step_range(env, i)
+        change, anew = carries.step_range(env, i), None
         if change is None:
-            continue
-        lo, hi = min(0, change[0]) * (trips - 1), max(0, change[1]) * (trips - 1)
+            instead = _changed_or_set(carries.body, env, carries.slot[i], carries.body.outs[i])
+            if instead is None or instead[1] is None:
+                continue
+            # What an iteration set has changed no more often than there are iterations after it.
+            change, anew = instead[0] or (0, 0), Fact(*instead[1])
+        lo, hi, info = min(0, change[0]), max(0, change[1]), carries.info[i]
         # The value after the last iteration must fit too: then no addition in any iteration wraps.
-        spill = _after(carries.first[i], min(0, change[0]) * trips, max(0, change[1]) * trips, carries.info[i], 1)
-        bound = _after(carries.first[i], lo, hi, carries.info[i], 1)
+        spill = _after(carries.first[i], lo * trips, hi * trips, info, 1)
+        bound = _after(carries.first[i], lo * (trips - 1), hi * (trips - 1), info, 1)
+        if anew is not None and bound is not None:
+            since = max(trips - 2, 0) if type(trips) is int else trips - 1
+            then, left = _after(anew, lo * since, hi * since, info, 1), _after(anew, lo * trips, hi * trips, info, 1)
+            bound = None if then is None or left is None else join(bound, then)
         if spill is not None and bound is not None:
             found[i] = bound
     return found

@@ -845,7 +845,7 @@ class Refiner:
         if changed:
             try:
                 n = wrap_of(step)
-                result = None if n is None else from_the_end(facts[1], n)
+                result: Any = None if n is None else from_the_end(facts[1], n)
                 if result is None:
                     result = rule.apply(step.eqn, *facts)
             except Exception as error:

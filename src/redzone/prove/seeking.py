@@ -72,7 +72,8 @@ class Seeking:
         # What trying the ends of the contract may cost where nothing points to them; a large program without a
         # contract has no ends to try.
         promised = any(not (source.open_above and source.open_below) for source in traced.inputs)
-        worth = min(1500, 200 + size // 2) if promised or size <= LARGE else 0
+        least = 1000 if size <= SHORT else 200
+        worth = min(1500, least + size // 2) if promised or size <= LARGE else 0
         self.corners = Purse(worth, compiles=False)
         self.guesses = Purse(GUESSES if size <= SHORT else min(1500, 800 + size // 2), compiles=False)
         """What trying other inputs may cost that need not show anything."""
