@@ -123,3 +123,10 @@ def test_what_is_not_determined_is_left_to_jax(function, arguments):
         refused += exactly(eqn, given) is None
         values |= dict(zip(eqn.outvars, evaluate(eqn, given), strict=True))
     assert refused == 1
+
+
+@pytest.mark.parametrize("mode", ["clip", "drop"])
+def test_a_window_in_an_array_without_elements_is_left_to_jax(mode):
+    jaxpr = jax.make_jaxpr(lambda x, i, v: x.at[i].add(v, mode=mode))(jnp.zeros(0), jnp.zeros(3, int), jnp.zeros(3))
+    (eqn,) = (e for e in jaxpr.eqns if e.primitive.name == "scatter-add")
+    assert exactly(eqn, [np.zeros(0, np.float32), np.zeros((3, 1), np.int32), np.ones(3, np.float32)]) is None

@@ -38,8 +38,14 @@ ORDERING = frozenset(
 _ELEMENTS = 1 << 20
 
 
+def _fitting(shape: Any, sizes: Sequence[int]) -> None:
+    if any(size > n for size, n in zip(sizes, shape, strict=True)):
+        raise NotImplementedError("a window in an array that has no elements")
+
+
 def only_window(shape: Any, sizes: Sequence[int], indices: Any, mapped: Any) -> tuple[tuple[slice, ...], bool]:
     """The window at the only index tuple, moved inside where it would leave; and whether it need not be moved."""
+    _fitting(shape, sizes)
     starts = [0] * len(shape)
     for d, n in zip(mapped, indices.reshape(-1).tolist(), strict=True):
         starts[d] = n
@@ -55,6 +61,7 @@ class Windows:
     """
 
     def __init__(self, shape: Any, sizes: Sequence[int], indices: Any, mapped: Any, batching: Any) -> None:
+        _fitting(shape, sizes)
         batch = indices.shape[:-1]
         if math.prod(batch) * math.prod(sizes) > _ELEMENTS:
             raise NotImplementedError("too many elements in the windows")
