@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import linecache
 import textwrap
 from collections.abc import Sequence
 from typing import Any
@@ -95,23 +96,44 @@ def _settling(access: Access, bounds: DimBounds) -> str:
     """The promise that would prove the access."""
     name = index_name(access.location, bounds.dim)
     least, most = bounds.min, bounds.max
-    return f"redzone.assume({name or 'index'}, min={least}, max={most})"
+    return f"redzone.assume({name or '…'}, min={least}, max={most})"
 
 
 def index_name(location: Location, dim: int) -> str:
-    """What the user calls the index of a dimension, where the line has just one indexing expression."""
-    try:
-        text = statement_at(location.file, location.line) if location.file else location.text
-        tree = ast.parse(textwrap.dedent(text))
-    except (SyntaxError, ValueError):
-        return ""
-    found = [node.slice for node in ast.walk(tree) if isinstance(node, ast.Subscript) and _is_computed(node.slice)]
+    """What the user calls the index of a dimension, in the expression that made the access or on a line with one."""
+    found = _indexed(location)
+    if not found:
+        try:
+            text = statement_at(location.file, location.line) if location.file else location.text
+            tree = ast.parse(textwrap.dedent(text))
+        except (SyntaxError, ValueError):
+            return ""
+        found = [node.slice for node in ast.walk(tree) if isinstance(node, ast.Subscript) and _is_computed(node.slice)]
     if len(found) != 1:
         return ""
     parts = found[0].elts if isinstance(found[0], ast.Tuple) else [found[0]]
     if dim >= len(parts) or any(isinstance(p, ast.Constant) and p.value in (None, ...) for p in parts[: dim + 1]):
         return ""
     return ast.unparse(parts[dim]) if _is_computed(parts[dim]) else ""
+
+
+def _indexed(location: Location) -> list[ast.expr]:
+    """The index of `x[i]` or `x.at[i].set(y)`, where that very expression is known."""
+    span = location.span
+    if span is None or not location.file:
+        return []
+    lines = linecache.getlines(location.file)[span.line - 1 : span.end_line]
+    if not lines:
+        return []
+    lines[-1] = lines[-1][: span.end_column]
+    lines[0] = lines[0][span.column :]
+    try:
+        node: Any = ast.parse(f"({''.join(lines)})", mode="eval").body
+    except (SyntaxError, ValueError):
+        return []
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+        node = node.func.value
+    return [node.slice] if isinstance(node, ast.Subscript) and _is_computed(node.slice) else []
 
 
 def _is_computed(node: ast.expr) -> bool:

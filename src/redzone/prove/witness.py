@@ -397,7 +397,8 @@ def at_random(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[i
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
     promised = [i for i, s in enumerate(inputs) if kinds[i] in "bfiu" and not (s.open_above or s.open_below)]
     keys = [i for i, s in enumerate(inputs) if is_key(s.aval) or _may_be_key(s)]
-    free = [i for i, s in enumerate(inputs) if kinds[i] in "fi" and is_free(s)]
+    # An integer of a narrow type is limited by that alone: what it leads to asks for a promise.
+    free = [i for i, s in enumerate(inputs) if kinds[i] in "fi" and is_free(s) and s.aval.dtype.itemsize >= 4]
     if promised:
         yield {i: _spread(inputs[i], facts[i]) for i in promised}
     for seed in range(1, DRAWS if promised or keys else FREE if free else 0):
