@@ -265,7 +265,7 @@ def _summed_with(uses: Uses, jaxpr: Any, dot: Any, position: int, places: tuple[
     condition, spread = flag
     beside: dict[int, int] = {}
     for pairs in dot.params["dimension_numbers"]:
-        beside.update(zip(pairs[1 - position], pairs[position], strict=True))
+        beside.update({int(other): int(own) for other, own in zip(pairs[1 - position], pairs[position], strict=True)})
     if not all(d in beside for d in spread):
         # It is another one for each result.
         return None
