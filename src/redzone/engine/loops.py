@@ -194,7 +194,7 @@ def _changed_by_branches(step: Step, first: int, result: int, depth: int) -> tup
                 change = change_of(branch, branch.template, inner, branch.outs[result], depth)
         if change is None:
             return None
-        found = change if found is None else (min(found[0], change[0]), max(found[1], change[1]))
+        found = _hull(found, change)
     return found
 
 

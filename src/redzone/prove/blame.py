@@ -15,7 +15,7 @@ from redzone.engine import Seen
 from redzone.engine.forward import Context
 from redzone.engine.program import COND, SCAN, SIMPLE, WHILE, Step
 from redzone.frontend.trace import Input
-from redzone.prove.declared import statement_at
+from redzone.prove.declared import expression, statement_at
 from redzone.prove.lints import leaf_of, outside, place_of
 from redzone.prove.need import Lost
 from redzone.prove.sweep import relevant
@@ -119,18 +119,9 @@ def index_name(location: Location, dim: int) -> str:
 
 def _indexed(location: Location) -> list[ast.expr]:
     """The index of `x[i]` or `x.at[i].set(y)`, where that very expression is known."""
-    span = location.span
-    if span is None or not location.file:
+    if location.span is None or not location.file:
         return []
-    lines = linecache.getlines(location.file)[span.line - 1 : span.end_line]
-    if not lines:
-        return []
-    lines[-1] = lines[-1][: span.end_column]
-    lines[0] = lines[0][span.column :]
-    try:
-        node: Any = ast.parse(f"({''.join(lines)})", mode="eval").body
-    except (SyntaxError, ValueError):
-        return []
+    node: Any = expression(linecache.getlines(location.file), location.span)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         node = node.func.value
     return [node.slice] if isinstance(node, ast.Subscript) and _is_computed(node.slice) else []

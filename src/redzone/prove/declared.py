@@ -19,6 +19,8 @@ import jax
 
 from redzone.access.site import Site
 from redzone.frontend import compat
+from redzone.report.marks import characters
+from redzone.report.place import Span
 
 _JAX = os.path.dirname(os.path.abspath(jax.__file__))
 _MODE = re.compile(r"\bmode\s*=\s*(?!None\b|=)|\bfill_value\s*=")
@@ -183,17 +185,26 @@ def _call_at(file: str, span: compat.Position | None) -> ast.Call | None:
 
 
 def _parsed(lines: list[str], span: compat.Position) -> ast.Call | None:
-    first, start, last, end = span
-    text = [line.encode() for line in lines[first - 1 : last]]
-    text[-1] = text[-1][:end]
-    text[0] = text[0][start:]
+    line, column, end_line, end_column = span
+    found = expression(
+        lines, Span(line, characters(lines, line, column), end_line, characters(lines, end_line, end_column))
+    )
+    return found if found is None or isinstance(found, ast.Call) else _NO_CALL
+
+
+def expression(lines: list[str], span: Span) -> ast.expr | None:
+    """The expression that stands at a place in a file's lines; None where none does."""
+    text = lines[span.line - 1 : span.end_line]
+    if not text:
+        return None
+    text[-1] = text[-1][: span.end_column]
+    text[0] = text[0][span.column :]
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            found = ast.parse(b"(" + b"".join(text) + b")", mode="eval").body
+            return ast.parse(f"({''.join(text)})", mode="eval").body
     except (SyntaxError, ValueError):
         return None
-    return found if isinstance(found, ast.Call) else _NO_CALL
 
 
 def _written_in_jax(site: Site, words: re.Pattern[str]) -> bool:

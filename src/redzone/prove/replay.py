@@ -480,8 +480,27 @@ class Replay:
             raise Broken
         return [None] * len(eqn.outvars)
 
+    def decides(self, value: Any) -> Any:
+        """What a branch or a loop goes by."""
+        return value
+
+    def row(self, value: Any, t: int) -> Any:
+        return None if value is None else value[t]
+
+    def stacked(self, rows: list[Any], aval: Any) -> Any:
+        """What a scan's iterations yield, put together."""
+        if any(r is None for r in rows):
+            return None
+        return np.stack([np.asarray(r) for r in rows]) if rows else np.zeros(aval.shape, aval.dtype)
+
+    def kept(self, holds: np.ndarray, new: Any, old: Any) -> Any:
+        """A carry of a batched loop: lanes whose condition fails keep what they have."""
+        if new is None or old is None:
+            return None
+        return np.where(holds.reshape(holds.shape + (1,) * (np.ndim(new) - holds.ndim)), new, old)
+
     def branch(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
-        k = min(max(int(np.asarray(inputs[0])), 0), len(eqn.params["branches"]) - 1)
+        k = min(max(int(np.asarray(self.decides(inputs[0]))), 0), len(eqn.params["branches"]) - 1)
         inner, consts = open_jaxpr(eqn.params["branches"][k])
         self.path.append(f"branch {k}")
         results = self.run(self.plan(inner, consts, outs), inputs[1:])
@@ -503,11 +522,10 @@ class Replay:
         plan = self.plan(inner, inner_consts, wanted)
         for t in order:
             self.path.append(f"iteration {t}")
-            row = [None if x is None else x[t] for x in xs]
-            results = self.run(plan, [*consts, *carry, *row])
+            results = self.run(plan, [*consts, *carry, *[self.row(x, t) for x in xs]])
             self.path.pop()
             carry, rows[t] = results[:nk], results[nk:]
-        return [*carry, *(_stacked([r[i] for r in rows], v.aval) for i, v in enumerate(eqn.outvars[nk:]))]
+        return [*carry, *(self.stacked([r[i] for r in rows], v.aval) for i, v in enumerate(eqn.outvars[nk:]))]
 
     def counters(self, body: Any, first: int, count: int, wanted: frozenset[int]) -> dict[int, int] | None:
         """By carry, how much an iteration adds to it; None where one that matters is anything but a plain counter."""
@@ -547,8 +565,7 @@ class Replay:
                 dtype = inner.invars[nc + i].aval.dtype
                 carry[i] = start[i] if not step else wrapped(np.asarray(int(start[i]) + k * step, object), dtype)
             self.path.append(f"iteration {t}")
-            row = [None if x is None else x[t] for x in xs]
-            self.run(plan, [*consts, *carry, *row])
+            self.run(plan, [*consts, *carry, *[self.row(x, t) for x in xs]])
             self.path.pop()
         return [None] * len(eqn.outvars)
 
@@ -560,7 +577,7 @@ class Replay:
         body = self.plan(*open_jaxpr(p["body_jaxpr"]), wanted)
         while True:
             self.path.append(f"iteration {t}")
-            going = self.run(test, [*inputs[:nt], *carry])[0]
+            going = self.decides(self.run(test, [*inputs[:nt], *carry])[0])
             if going is None:
                 self.path.pop()
                 return self.unfollowed(eqn)
@@ -568,20 +585,13 @@ class Replay:
                 self.path.pop()
                 return list(carry)
             new = self.run(body, [*inputs[nt : nt + nb], *carry])
-            # Lanes of a batched loop whose condition fails keep what they have.
-            carry = new if not np.ndim(going) else [_kept(going, a, b) for a, b in zip(new, carry, strict=True)]
+            carry = new if not np.ndim(going) else [self.kept(going, a, b) for a, b in zip(new, carry, strict=True)]
             self.path.pop()
             t += 1
 
 
 def _is_integer(aval: Any) -> bool:
     return getattr(aval, "dtype", None) is not None and np.dtype(aval.dtype).kind in "iu"
-
-
-def _kept(holds: np.ndarray, new: Any, old: Any) -> Any:
-    if new is None or old is None:
-        return None
-    return np.where(holds.reshape(holds.shape + (1,) * (np.ndim(new) - holds.ndim)), new, old)
 
 
 def _numbers(columns: Sequence[Column], inputs: list[Any]) -> tuple[int, ...] | None:
@@ -616,12 +626,6 @@ def _plain(value: Any) -> Any:
     if is_key(value):
         return words(value)
     return value if dtype_info(getattr(value, "dtype", None)).kind == "x" else np.asarray(value)
-
-
-def _stacked(rows: list[Any], aval: Any) -> Any:
-    if any(r is None for r in rows):
-        return None
-    return np.stack([np.asarray(r) for r in rows]) if rows else np.zeros(aval.shape, aval.dtype)
 
 
 def _elements(aval: Any) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 
 from redzone.access.site import Site
 from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, WHILE_P, children
-from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
+from redzone.frontend.compat import Literal, open_jaxpr, primitives
 from redzone.prove.replay import Broken, GaveUp, Purse, Replay
 from redzone.prove.replay_plan import Plan
 from redzone.rules import RULES
@@ -152,14 +152,8 @@ class _Following(Replay):
         reads = eqn is self.site.eqn
         if not reads and not any(type(x) is Marked for x in inputs):
             return self.plain_results(eqn, inputs, mine, single, function)
-        if eqn.primitive is COND_P:
-            if inputs[0] is None or type(inputs[0]) is Marked:
-                raise _Seen
-            return self.branch(eqn, inputs, mine)
-        if eqn.primitive is SCAN_P:
-            return self.scan(eqn, inputs, mine)
-        if eqn.primitive is WHILE_P:
-            return self.loop(eqn, inputs, mine)
+        if eqn.primitive in (COND_P, SCAN_P, WHILE_P):
+            return self.step(eqn, inputs, mine)
         given = [_plain(x) for x in inputs]
         known = given[0] is not None and type(inputs[0]) is not Marked
         if not reads and eqn.primitive is _SELECT and known and not np.ndim(given[0]):
@@ -233,51 +227,20 @@ class _Following(Replay):
         offsets = eqn.params["dimension_numbers"].offset_dims
         return np.broadcast_to(left.reshape([1 if d in offsets else next(batch) for d in range(len(shape))]), shape)
 
-    def scan(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
-        p = eqn.params
-        (first, count), length = scan_counts(p), p["length"]
-        consts, carry, xs = inputs[:first], inputs[first : first + count], inputs[first + count :]
-        rows: list[Any] = [None] * length
-        plan = self.plan(*open_jaxpr(p["jaxpr"]), self.carried(eqn, outs))
-        for t in range(length - 1, -1, -1) if p["reverse"] else range(length):
-            row = [_row(x, t) for x in xs]
-            results = self.run(plan, [*consts, *carry, *row])
-            carry, rows[t] = results[:count], results[count:]
-        return [*carry, *(_stacked([r[i] for r in rows], v.aval) for i, v in enumerate(eqn.outvars[count:]))]
+    def decides(self, value: Any) -> Any:
+        if type(value) is Marked:
+            raise _Seen
+        return value
 
-    def loop(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
-        p = eqn.params
-        nt, nb = p["cond_nconsts"], p["body_nconsts"]
-        carry, wanted = inputs[nt + nb :], self.carried(eqn, outs)
-        test = self.plan(*open_jaxpr(p["cond_jaxpr"]), frozenset({0}))
-        body = self.plan(*open_jaxpr(p["body_jaxpr"]), wanted)
-        while True:
-            going = self.run(test, [*inputs[:nt], *carry])[0]
-            if going is None or type(going) is Marked:
-                raise _Seen
-            if not np.any(going):
-                return list(carry)
-            new = self.run(body, [*inputs[nt : nt + nb], *carry])
-            # Lanes of a batched loop whose condition fails keep what they have.
-            carry = new if not np.ndim(going) else [_kept(going, a, b) for a, b in zip(new, carry, strict=True)]
+    def row(self, value: Any, t: int) -> Any:
+        if type(value) is Marked:
+            return _marked(value.value[t], value.mask[t])
+        return super().row(value, t)
 
+    def stacked(self, rows: list[Any], aval: Any) -> Any:
+        values = super().stacked([_plain(r) for r in rows], aval)
+        return values if values is None or not rows else _marked(values, np.stack([_mask(r) for r in rows]))
 
-def _row(value: Any, t: int) -> Any:
-    if type(value) is Marked:
-        return _marked(value.value[t], value.mask[t])
-    return None if value is None else value[t]
-
-
-def _kept(holds: Any, new: Any, old: Any) -> Any:
-    if new is None or old is None:
-        return None
-    where = holds.reshape(holds.shape + (1,) * (np.ndim(_plain(new)) - holds.ndim))
-    return _marked(np.where(where, _plain(new), _plain(old)), np.where(where, _mask(new), _mask(old)))
-
-
-def _stacked(rows: list[Any], aval: Any) -> Any:
-    if any(r is None for r in rows):
-        return None
-    if not rows:
-        return np.zeros(aval.shape, aval.dtype)
-    return _marked(np.stack([np.asarray(_plain(r)) for r in rows]), np.stack([_mask(r) for r in rows]))
+    def kept(self, holds: np.ndarray, new: Any, old: Any) -> Any:
+        value = super().kept(holds, _plain(new), _plain(old))
+        return None if value is None else _marked(value, super().kept(holds, _mask(new), _mask(old)))
