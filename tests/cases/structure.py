@@ -337,3 +337,27 @@ def rows_of_a_sparse_matrix_past_its_end(x, data, columns, ends):
         return lax.fori_loop(ends[i], ends[i + 1], add, 0.0)  #: safe
 
     return jax.vmap(row)(jnp.arange(10))
+
+
+@case(f32(9, 4), i32(5, 2, min=0, max=9))
+def columns_in_another_order(x, pairs):
+    pairs = jnp.minimum(pairs, np.array([3, 8]))[:, np.array([1, 0])]  #: safe
+    return x[pairs[:, 0], pairs[:, 1]]  #: safe
+
+
+@case(f32(4, 9), i32(5, 2, min=0, max=9))
+def columns_in_the_wrong_order(x, pairs):
+    pairs = jnp.minimum(pairs, np.array([3, 8]))[:, np.array([1, 0])]  #: safe
+    return x[pairs[:, 0], pairs[:, 1]]  #: unsafe
+
+
+@case(f32(9), i32(2, 3, min=0, max=9))
+def some_rows_of_a_table_in_the_middle(x, table):
+    rows = jnp.minimum(table, np.array([[5], [8]]))[np.array([1, 0, 0])]  #: safe
+    return x[rows[1:] + 3]  #: safe
+
+
+@case(f32(9), i32(2, 3, min=0, max=9))
+def all_rows_of_a_table(x, table):
+    rows = jnp.minimum(table, np.array([[5], [8]]))[np.array([1, 0, 0])]  #: safe
+    return x[rows + 3]  #: unsafe

@@ -10,7 +10,7 @@ import numpy as np
 from redzone.access.site import column_of, stays_inside
 from redzone.access.xla import ACCESSES
 from redzone.domains import TOP_FLOAT, Fact, constant, join, leq, scalar, summarised, top
-from redzone.domains.fact import apart, is_small, least, most
+from redzone.domains.fact import KEEP, apart, is_small, least, most
 from redzone.rules import floats, integers
 from redzone.rules.integers import of, wrapped
 from redzone.rules.reductions import multiplied
@@ -165,15 +165,23 @@ def _settled_along(a: Fact, axes: Any) -> Fact:
 
 
 def _single_column(a: Fact, site: Any, numbers: Any, indices: Fact) -> Fact | None:
-    """A one-dimensional table read at known positions: exactly those elements."""
-    if a.lo.ndim != 1 or type(indices.lo) is not np.ndarray or numbers.operand_batching_dims:
+    """A table read along one dimension at known positions, whole in the others: exactly those rows."""
+    if len(site.columns) != 1 or type(indices.lo) is not np.ndarray or numbers.operand_batching_dims:
         return None
-    if not (indices.lo is indices.hi or (indices.lo == indices.hi).all()) or site.window != (1,):
+    if not (indices.lo is indices.hi or (indices.lo == indices.hi).all()):
         return None
-    at = np.clip(column_of(indices, 0)[0], 0, a.lo.shape[0] - 1)
-    if tuple(numbers.offset_dims):
+    dim, shape = site.columns[0].dim, site.buffer.shape
+    if a.lo.shape[dim] == 1 or numbers.collapsed_slice_dims != (dim,):
         return None
-    return apart(a.lo[at], a.hi[at], a.nan)
+    if any(n != size for d, (n, size) in enumerate(zip(shape, site.window, strict=True)) if d != dim):
+        return None
+    at = np.clip(column_of(indices, 0)[0], 0, a.lo.shape[dim] - 1)
+    if at.size * (a.lo.size // a.lo.shape[dim]) > KEEP:
+        return None
+    offsets = numbers.offset_dims
+    places = [*(d for d in range(at.ndim + len(offsets)) if d not in offsets), *offsets]
+    lo, hi = (np.moveaxis(np.moveaxis(end, dim, 0)[at], range(len(places)), places) for end in (a.lo, a.hi))
+    return apart(lo, hi, a.nan)
 
 
 @rule("scatter_p")
