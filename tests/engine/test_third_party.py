@@ -25,6 +25,7 @@ def _primitive(name: str, run: Any) -> Primitive:
 put_p = _primitive("test_put", lambda x, i: x.at[i].set(1.0))
 table_p = _primitive("test_table", lambda x, y: x + y.astype(x.dtype) * jnp.arange(4.0)[jnp.argsort(y)[0]])
 secret_p = _primitive("test_secret", lambda x, i: x + np.asarray(i))
+among_p = _primitive("test_among", lambda x, i: x.at[jnp.asarray(np.array([3, 1, 9], np.int32))[i]].add(1.0))
 twice_p = _primitive("test_twice", lambda x, i: x.at[2 * i].add(1.0))
 
 
@@ -37,6 +38,14 @@ def test_what_a_primitive_writes_is_seen_though_nobody_asks_for_it() -> None:
     assert _verdicts(report) == [("write", "requires")]
     assert "-8 ≤ i ≤ 7" in report.accesses[0].message
     assert report.accesses[0].buffer is not None and "-8 ≤ i ≤ 7" in str(report)
+
+
+def test_a_table_of_its_own_is_a_constant() -> None:
+    def put(i: Any) -> Any:
+        return redzone.check(lambda x, i: among_p.bind(x, i), jnp.zeros(8), i)
+
+    assert ("write", "safe") in _verdicts(put(redzone.Spec((), "int32", min=0, max=1)))
+    assert ("write", "unsafe") in _verdicts(put(redzone.Spec((), "int32", min=0, max=2)))
 
 
 def test_an_index_outside_is_found_in_a_loop() -> None:

@@ -2,7 +2,8 @@
 
 A library that defines a primitive gives it an implementation in terms of others, which JAX runs
 eagerly. Traced on the equation's types, it says what the equation's results are; JAX's own primitives
-are implemented by compiling themselves, which says nothing new.
+are implemented by compiling themselves, which says nothing new. Those of its sparse arrays are compiled as
+a function of others, and count as a library's.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import jax
 
 from redzone.domains import dtype_info
-from redzone.frontend.compat import equations_of, inner_jaxprs, open_jaxpr
+from redzone.frontend.compat import equations_of, inner_jaxprs, open_jaxpr, sparse_function
 
 #: An implementation longer than this is not looked into.
 LONGEST = 400
@@ -62,14 +63,17 @@ def _key(eqn: Any) -> Any:
 
     Parameters are the same if they are equal and look the same: 1 equals True, and what looks alike can differ inside.
     """
+    if eqn.primitive.name.startswith("coo_"):
+        # CSR arrays are computed as COO arrays are, but what is outside is padding of theirs.
+        return id(eqn)
     try:
-        items = tuple(sorted(eqn.params.items(), key=lambda p: p[0]))
+        items, avals = tuple(sorted(eqn.params.items(), key=lambda p: p[0])), tuple([v.aval for v in eqn.invars])
         shown = str(items)
-        hash(items)
+        hash((items, avals))
     except Exception:
         return id(eqn)
     # Objects that print as their address are told apart by the equation, which is kept.
-    return id(eqn) if " at 0x" in shown else (eqn.primitive, tuple(str(v.aval) for v in eqn.invars), shown, items)
+    return id(eqn) if " at 0x" in shown else (eqn.primitive, avals, shown, items)
 
 
 def known_implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
@@ -107,11 +111,12 @@ def _implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
 
 
 def is_third_party(primitive: Any) -> bool:
-    """Whether a library other than JAX wrote what a primitive does."""
+    """Whether a library other than JAX wrote what a primitive does, or JAX did for its sparse arrays."""
     known = _third_party.get(primitive)
     if known is None:
         run = getattr(primitive, "impl", None)
-        known = _third_party[primitive] = run is not None and not _is_jax(run)
+        known = run is not None and (not _is_jax(run) or sparse_function(primitive) is not None)
+        _third_party[primitive] = known
     return known
 
 
@@ -121,6 +126,12 @@ _third_party: dict[Any, bool] = {}
 def takes_integers(eqn: Any) -> bool:
     """Whether an equation is given numbers that can be indices, or conditions."""
     return any(dtype_info(getattr(v.aval, "dtype", None)).integral for v in eqn.invars)
+
+
+#: What sparse arrays do with their indices among themselves: long, and nothing else is read or written there.
+_BOOKKEEPING = frozenset(
+    {"bcoo_fromdense", "bcoo_sort_indices", "bcoo_spdot_general", "bcoo_sum_duplicates", "bcoo_transpose"}
+)
 
 
 def _takes_functions(params: dict[str, Any]) -> bool:
@@ -140,7 +151,10 @@ def _is_opaque(aval: Any) -> bool:
 
 def _trace(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     primitive = eqn.primitive
-    run = getattr(primitive, "impl", None)
+    sparse = sparse_function(primitive)
+    run = sparse or getattr(primitive, "impl", None)
+    if sparse is not None and primitive.name in _BOOKKEEPING:
+        return None
     if any(_is_opaque(v.aval) for v in (*eqn.invars, *eqn.outvars)):
         return None
     if run is None or eqn.effects or (_takes_functions(eqn.params) and _is_jax(run)):

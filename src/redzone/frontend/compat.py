@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -19,6 +20,7 @@ from jax._src import linear_util as _linear_util
 from jax._src import sharding_impls as _sharding
 from jax._src import source_info_util as _source_info
 from jax._src.interpreters import partial_eval as _partial_eval
+from jax.extend import core as _public
 
 _PACKAGE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
 #: The one file of redzone that users call from inside the function.
@@ -52,7 +54,9 @@ def equations_of(function: Callable[..., Any], avals: list[Any]) -> tuple[Any, t
     """The jaxpr and constants of a function from arrays to a tuple of arrays: make_jaxpr without its formalities."""
     traced = _linear_util.wrap_init(function, debug_info=_UNNAMED)
     jaxpr, _, consts = _partial_eval.trace_to_jaxpr_dynamic(traced, avals)
-    return open_jaxpr(jaxpr)[0], tuple(consts)
+    # Only a closed jaxpr of JAX 0.11 tells constants from inputs.
+    jaxpr, closed_over = open_jaxpr(_public.ClosedJaxpr(open_jaxpr(jaxpr)[0], consts) if consts else jaxpr)
+    return jaxpr, tuple(closed_over)
 
 
 def scan_counts(params: dict[str, Any]) -> tuple[int, int]:
@@ -412,6 +416,21 @@ def primitives() -> dict[str, Any]:
             if key.endswith("_p") and isinstance(value, _core.Primitive):
                 found.setdefault(key, value)
     return found
+
+
+def sparse_function(primitive: Any) -> Callable[..., Any] | None:
+    """What a primitive of JAX's sparse arrays is compiled as: a function of other primitives. None for others."""
+    name = primitive.name
+    kind = name.partition("_")[0]
+    # A program that has such a primitive has imported the module.
+    module = sys.modules.get(f"jax.experimental.sparse.{_SPARSE[kind]}") if kind in _SPARSE else None
+    if module is None or getattr(module, f"{name}_p", None) is not primitive:
+        return None
+    return getattr(module, f"_{name}_impl", None)
+
+
+#: By the first word of a primitive's name: the module of JAX's sparse arrays it is in.
+_SPARSE = {"bcoo": "bcoo", "bcsr": "bcsr", "coo": "coo", "csr": "csr", "todense": "api"}
 
 
 def module_bytes(lowered: Any) -> bytes:

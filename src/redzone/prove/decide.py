@@ -31,7 +31,7 @@ from redzone.prove.conditions import (
     restricted,
     stays_in_lanes,
 )
-from redzone.prove.declared import declared_by
+from redzone.prove.declared import declared_by, is_own_word
 from redzone.prove.exact import Exact
 from redzone.prove.lints import Lints
 from redzone.prove.made_of import leaves_made_of
@@ -280,7 +280,7 @@ class Deciding(Seeking):
             )
             return access
         why = declared_by(site)
-        if why and not (site.effect == "write" and site.mode == "drop" and _may_wrap(seen) and "documented" not in why):
+        if why and not (site.effect == "write" and site.mode == "drop" and _may_wrap(seen) and is_own_word(why)):
             access = self.access(site, seen, Verdict.DECLARED, "", why)
             access.message = f"may leave the array, and the program says what happens then: {why}"
             return access

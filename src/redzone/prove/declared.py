@@ -65,6 +65,18 @@ ROUTINES = frozenset(
 )
 
 
+#: By file of JAX's sparse arrays, that what is outside is padding: of these kinds, documented to be; of CSR's elements,
+#: those beyond the last row's end, which may be anywhere up to the number of elements.
+_PADDED = {
+    os.path.join(_JAX, "experimental", "sparse", f"{kind.lower()}.py"): f"jax's {kind}, whose {what} are padding"
+    for kind, what in (
+        ("BCOO", "indices out of bounds"),
+        ("BCSR", "indices out of bounds"),
+        ("CSR", "elements beyond the last row's end"),
+    )
+}
+
+
 def declared_by(site: Site) -> str:
     """The words that say what happens outside, or an empty string."""
     if site.effect == "read" and _reads_back(site):
@@ -75,12 +87,20 @@ def declared_by(site: Site) -> str:
     routine = _routine(site) if not clips else ""
     if routine:
         return f"jax's {routine}, documented to {site.mode} what lies outside"
+    padded = _padded(site) if not clips else ""
+    if padded:
+        return padded
     # x.at[i].get(mode="clip") with a scalar i becomes a dynamic slice, and vmap makes a dynamic slice a gather in mode
     # clip: only the words count. What a write that clips was told by a name can only be that.
     words, any_name = (_CLIP, site.effect == "write" and site.mode == "clip") if clips else (_MODE, True)
     mode = "clip" if clips else site.mode
     said = _says(site, words, any_name) or _written_in_jax(site, _CLIP if clips else _FILL)
     return f"mode='{mode}'" if said else ""
+
+
+def is_own_word(why: str) -> bool:
+    """Whether it is the program itself that says what happens outside, not a routine that it calls."""
+    return why.startswith("mode=")
 
 
 def _reads_back(site: Site) -> bool:
@@ -109,6 +129,17 @@ def _routine(site: Site) -> str:
                 return function.split(".")[-1]
         if frames:
             own = False
+    return ""
+
+
+def _padded(site: Site) -> str:
+    """The kind of sparse array whose padding an access drops."""
+    for eqn in (site.eqn, *site.chain):
+        for file, _, _ in compat.all_frames(eqn.source_info):
+            if file in _PADDED:
+                return _PADDED[file]
+            if not file.startswith(_JAX):
+                return ""
     return ""
 
 

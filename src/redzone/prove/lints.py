@@ -19,7 +19,7 @@ from redzone.engine.program import CALL, COND, SCAN, SIMPLE, Step
 from redzone.frontend import compat
 from redzone.frontend.location import locate
 from redzone.frontend.trace import Input
-from redzone.prove.declared import declared_by
+from redzone.prove.declared import declared_by, is_own_word
 from redzone.prove.needs import is_wrap
 from redzone.report.codes import CODES
 from redzone.report.model import Access, Lint, Location, Verdict
@@ -103,7 +103,7 @@ class Lints:
         site, size = self.site, self.size(column)
         code = "RZ104" if site.effect == "read" else "RZ204"
         why = declared_by(site) if site.mode in ("drop", "fill") else ""
-        spoken = bool(why) and "documented" not in why
+        spoken = is_own_word(why)
         if (why and not spoken) or not self.users():
             return
         for way in ways:
