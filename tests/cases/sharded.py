@@ -1,6 +1,6 @@
-"""shard_map: an index is judged against its shard.
+"""shard_map: an index is judged against its shard, and replayed on one device after the other.
 
-`unsafe` needs a replay and a replay needs the devices, so what leaves a shard is unknown here, or a condition.
+What devices send each other is not replayed: an index made from that and outside is unknown here, or a condition.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def own_elements(x):
 @case(f32(8), runs=False)
 def more_than_its_own(x):
     def body(part):
-        return part[jnp.arange(4)]  #: unknown
+        return part[jnp.arange(4)]  #: unsafe
 
     return per_shard(body, PartitionSpec("i"))(x)
 
@@ -45,7 +45,7 @@ def one_for_each_device(x):
 @case(f32(3), runs=False)
 def fewer_than_devices(x):
     def body(whole):
-        return whole[jax.lax.axis_index("i")][None]  #: unknown
+        return whole[jax.lax.axis_index("i")][None]  #: unsafe
 
     return per_shard(body, PartitionSpec())(x)
 
@@ -53,7 +53,7 @@ def fewer_than_devices(x):
 @case(f32(8), i32(4, min=0, max=7), runs=False)
 def global_indices_on_a_shard(x, i):
     def body(part, where):
-        return part[where]  #: requires
+        return part[where]  #: unsafe
 
     return per_shard(body, PartitionSpec("i"), PartitionSpec("i"))(x, i)
 
@@ -131,3 +131,62 @@ def a_mean_over_shards(x, i):
         return whole[jax.lax.pmean(own.astype(jnp.float32), "i").astype(jnp.int32)]  #: safe
 
     return per_shard(body, PartitionSpec(), PartitionSpec("i"))(x, i)
+
+
+@case(f32(8), i32(4, min=0, max=7), runs=False)
+def rows_of_a_table_that_is_split(x, i):
+    def body(part, tokens):
+        local = tokens - 2 * jax.lax.axis_index("i")
+        mine = (local >= 0) & (local < 2)
+        return jax.lax.psum(jnp.where(mine, part[local], 0.0), "i")  #: masked
+
+    return per_shard(body, PartitionSpec("i"), PartitionSpec())(x, i)
+
+
+@case(f32(8), i32(4, min=0, max=7), runs=False)
+def rows_of_a_table_that_is_split_one_too_many(x, i):
+    def body(part, tokens):
+        local = tokens - 2 * jax.lax.axis_index("i")
+        mine = (local >= 0) & (local <= 2)
+        return jax.lax.psum(jnp.where(mine, part[local], 0.0), "i")  #: unsafe
+
+    return per_shard(body, PartitionSpec("i"), PartitionSpec())(x, i)
+
+
+@case(f32(8), i32(4, min=0, max=7), runs=False)
+def what_a_shard_is_read_outside_of_and_thrown_away(x, i):
+    def body(part, where):
+        read = part[where]  #: masked
+        return jnp.where(where < 2, read, 0.0)
+
+    return per_shard(body, PartitionSpec("i"), PartitionSpec("i"))(x, i)
+
+
+@case(f32(8), runs=False)
+def a_window_that_starts_where_its_device_is(x):
+    def body(whole):
+        return jax.lax.dynamic_slice(whole, (2 * jax.lax.axis_index("i"),), (2,))  #: safe
+
+    return per_shard(body, PartitionSpec())(x)
+
+
+@case(f32(8), runs=False)
+def a_window_that_starts_one_after_where_its_device_is(x):
+    def body(whole):
+        return jax.lax.dynamic_slice(whole, (2 * jax.lax.axis_index("i") + 1,), (2,))  #: unsafe
+
+    return per_shard(body, PartitionSpec())(x)
+
+
+@case(f32(8), runs=False)
+def a_step_over_all_elements_of_a_shard(x):
+    def body(part):
+        return jax.lax.scan(lambda total, k: (total + part[k], None), 0.0, jnp.arange(8))[0][None]  #: unsafe
+
+    return per_shard(body, PartitionSpec("i"))(x)
+
+
+@case(f32(8), i32(8, min=0, max=3), runs=False)
+def an_index_made_of_what_all_devices_yield(x, i):
+    local = per_shard(lambda own: own + jax.lax.axis_index("i"), PartitionSpec("i"))(i)
+    return x[local], x[local + 2]  #: safe unsafe

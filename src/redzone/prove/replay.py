@@ -20,7 +20,17 @@ from redzone.access.site import Column, Site
 from redzone.access.xla import ACCESSES
 from redzone.domains import Fact, dtype_info
 from redzone.engine.implementation import expansion, implementation
-from redzone.engine.inventory import CALLS, COND_P, HIGH_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
+from redzone.engine.inventory import (
+    AXIS_INDEX_P,
+    CALLS,
+    COND_P,
+    HIGH_P,
+    PLAIN,
+    SCAN_P,
+    SHARD_MAP_P,
+    WHILE_P,
+    children,
+)
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, bind, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
@@ -30,6 +40,7 @@ from redzone.prove.concrete_random import is_key, keyed, words
 from redzone.prove.masks import Thrown
 from redzone.prove.replay_plan import Demand, Kept, Plan, Slots
 from redzone.prove.rough import roughly
+from redzone.prove.shards import Place, along, devices, shard, together
 from redzone.rules import RULES
 from redzone.stages import recorded
 
@@ -39,6 +50,8 @@ _COMPILE = 500
 ELEMENTS = 1 << 22
 #: A loop with more iterations than this is not run from its beginning where its end can be reached without.
 LONG = 24
+#: How many devices of a shard_map are run one after the other; of more, the first and the last.
+DEVICES = 16
 
 
 _ADD, _SELECT = primitives()["add_p"], primitives()["select_n_p"]
@@ -111,6 +124,8 @@ class Replay:
         self.of_nan = False
         """Whether the program was run on nothing but NaN."""
         self.path: list[str] = []
+        self.place: Place = {}
+        """Where the device is that runs a shard_map."""
         self.marked: dict[int, int] = {}
         self.assumes = self.promises(self.jaxpr)
         """Whether anything is promised anywhere: then a run counts only when it is over."""
@@ -128,6 +143,7 @@ class Replay:
         self.found, self.rough = {}, False
         self.judged = self.unjudged = False
         self.path.clear()
+        self.place = {}
         if not self.targets:
             return self.found
         self.of_nan = self.of_nan or any(map(is_nothing_but_nan, arguments))
@@ -429,6 +445,11 @@ class Replay:
             return self.scan(eqn, inputs, outs)
         if primitive is WHILE_P:
             return self.loop(eqn, inputs, outs)
+        if primitive is SHARD_MAP_P:
+            return self.shards(eqn, inputs, outs)
+        if primitive is AXIS_INDEX_P:
+            at = along(eqn.params["axis_name"], self.place)
+            return [None if at is None else np.asarray(at[0], eqn.outvars[0].aval.dtype)]
         if primitive in _STATEFUL:
             # What a ref holds depends on writes that are not followed here.
             return self.unfollowed(eqn)
@@ -483,6 +504,37 @@ class Replay:
     def decides(self, value: Any) -> Any:
         """What a branch or a loop goes by."""
         return value
+
+    def shards(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
+        """A shard_map: its equations on what each device has, one after the other.
+
+        What devices send each other is not known. Of many only the first and the last are run, which shows nothing of
+        promises and makes no whole arrays.
+        """
+        p = eqn.params
+        inner, consts = open_jaxpr(p["jaxpr"])
+        places = devices(dict(p["mesh"].shape), DEVICES)
+        if len(places) < p["mesh"].size and self.promises(inner):
+            return self.unfollowed(eqn)
+        around, results = self.place, []
+        plan = self.plan(inner, consts, outs)
+        for place in places:
+            self.place = around | place
+            self.path.append("device " + ", ".join(f"{axis}={k}" for axis, (k, _) in place.items()))
+            given = [self.shard(x, spec, place) for x, spec in zip(inputs, p["in_specs"], strict=True)]
+            results.append(self.run(plan, given))
+            self.path.pop()
+        self.place = around
+        if len(places) < p["mesh"].size:
+            return [None] * len(eqn.outvars)
+        specs = zip(eqn.outvars, p["out_specs"], strict=True)
+        return [self.together([r[i] for r in results], spec, places, v.aval) for i, (v, spec) in enumerate(specs)]
+
+    def shard(self, value: Any, spec: Any, place: Place) -> Any:
+        return shard(value, spec, place)
+
+    def together(self, shards: list[Any], spec: Any, places: list[Place], aval: Any) -> Any:
+        return together(shards, spec, places, aval)
 
     def row(self, value: Any, t: int) -> Any:
         return None if value is None else value[t]

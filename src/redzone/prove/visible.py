@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from redzone.access.site import Site
-from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, WHILE_P, children
+from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
 from redzone.prove.replay import Broken, GaveUp, Purse, Replay
 from redzone.prove.replay_plan import Plan
+from redzone.prove.shards import Place
 from redzone.rules import RULES
 
 _P = primitives()
@@ -152,7 +153,7 @@ class _Following(Replay):
         reads = eqn is self.site.eqn
         if not reads and not any(type(x) is Marked for x in inputs):
             return self.plain_results(eqn, inputs, mine, single, function)
-        if eqn.primitive in (COND_P, SCAN_P, WHILE_P):
+        if eqn.primitive in (COND_P, SCAN_P, WHILE_P, SHARD_MAP_P):
             return self.step(eqn, inputs, mine)
         given = [_plain(x) for x in inputs]
         known = given[0] is not None and type(inputs[0]) is not Marked
@@ -231,6 +232,19 @@ class _Following(Replay):
         if type(value) is Marked:
             raise _Seen
         return value
+
+    def shard(self, value: Any, spec: Any, place: Place) -> Any:
+        if type(value) is Marked:
+            return _marked(super().shard(value.value, spec, place), super().shard(value.mask, spec, place))
+        return super().shard(value, spec, place)
+
+    def together(self, shards: list[Any], spec: Any, places: list[Place], aval: Any) -> Any:
+        values = super().together([_plain(x) for x in shards], spec, places, aval)
+        return (
+            None
+            if values is None
+            else _marked(values, super().together([_mask(x) for x in shards], spec, places, aval))
+        )
 
     def row(self, value: Any, t: int) -> Any:
         if type(value) is Marked:
