@@ -713,3 +713,90 @@ def first_of_a_padded_row(x, n):
 @case(f32(10), i32(min=0, max=11))
 def first_of_a_padded_row_too_far(x, n):
     return jnp.where(jnp.arange(12) < n, x[jnp.arange(12)], 0.0)  #: unsafe
+
+
+@case(f32(10), i32(5, min=-3, max=14))
+def taken_and_thrown_away(x, i):
+    return jnp.where((i >= 0) & (i < 10), jnp.take(x, i, axis=0), 0)  #: masked
+
+
+@case(f32(10), i32(5, min=-3, max=14))
+def taken_and_thrown_away_one_too_late(x, i):
+    return jnp.where((i >= 0) & (i <= 10), jnp.take(x, i, axis=0), 0)  #: unsafe
+
+
+@case(f32(10), i32(5, min=-3, max=14))
+def read_by_a_function_for_two_callers(x, i):
+    @jax.jit
+    def read(k):
+        return jax.nn.relu(x[k]) + 1  #: masked
+
+    return jnp.where((i >= 0) & (i < 10), read(i), 0), jnp.where((i >= -1) & (i < 9), read(i + 1), 0)
+
+
+@case(f32(10), i32(5, min=-3, max=14))
+def read_by_a_function_for_one_who_sees_it(x, i):
+    @jax.jit
+    def read(k):
+        return jax.nn.relu(x[k]) + 1  #: unsafe
+
+    return jnp.where((i >= 0) & (i < 10), read(i), 0), read(i + 1)
+
+
+@case(f32(10), i32(5, min=-3, max=14))
+def read_by_a_function_under_the_other_ones_mask(x, i):
+    @jax.jit
+    def read(k):
+        return x[k]  #: unsafe
+
+    fits = (i >= 0) & (i < 10)
+    return jnp.where(fits, read(i), 0), jnp.where(fits, read(i + 1), 0)
+
+
+@case(f32(10), i32(5, min=-3, max=14))
+def read_by_a_function_in_a_function(x, i):
+    @jax.jit
+    def inner(k):
+        return x[k]  #: masked
+
+    @jax.checkpoint
+    def outer(k):
+        return 2 * inner(k)
+
+    return jax.lax.scan(lambda c, k: (c + jnp.where((k >= 0) & (k < 10), outer(k), 0), None), 0.0, i)[0]
+
+
+@case(f32(10), i32(5, min=-3, max=14))
+def read_by_a_function_that_turns_it_round(x, i):
+    @jax.jit
+    def read(k):
+        return x[k][::-1]  #: unsafe
+
+    return jnp.where((i >= 0) & (i < 10), read(i), 0)
+
+
+@case(f32(10), i32(5, min=-3, max=14))
+def of_what_a_function_reads_one_half_is_seen(x, i):
+    @jax.jit
+    def read(k):
+        y = x[k]  #: unsafe
+        return y, -y
+
+    first, second = read(i)
+    return jnp.where((i >= 0) & (i < 10), first, 0), second
+
+
+@case(f32(10), i32(5, min=-3, max=14))
+def a_gradient_through_a_function_that_reads(x, i):
+    def loss(x):
+        return jnp.where((i >= 0) & (i < 10), jnp.take(x, i, axis=0), 0).sum()  #: masked
+
+    return jax.grad(loss)(x)
+
+
+@case(f32(10), i32(5, min=-3, max=14))
+def a_gradient_through_a_function_that_reads_one_too_many(x, i):
+    def loss(x):
+        return jnp.where((i >= 0) & (i <= 10), jnp.take(x, i, axis=0), 0).sum()  #: unsafe
+
+    return jax.grad(loss)(x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,11 +59,13 @@ def inventory_of(closed: Any) -> Inventory:
     return inventory
 
 
-def masked_runs(closed: Any, inventory: Inventory, in_facts: Sequence[Fact], masks: Masks) -> list[Context]:
-    """The runs of the program, made again with the conditions of these selects looked at."""
+def masked_runs(
+    closed: Any, inventory: Inventory, in_facts: Sequence[Fact], masks: Masks, homes: Iterable[Any]
+) -> list[Context]:
+    """The runs of the program, made again with the conditions of these selects, in these jaxprs, looked at."""
     jaxpr, consts = open_jaxpr(closed)
-    sites = {site for found in masks.values() for site, _, _ in found}
-    narrow = inventory.about(sites | masks.keys(), (inventory.sites[site].home for site in sites))
+    sites = {site for found in masks.values() for (site, _), _, _ in found}
+    narrow = inventory.about(sites | masks.keys(), (*homes, *(inventory.sites[site].home for site in sites)))
     program = Slicer(narrow, masks=masks, only=sites).program(jaxpr, consts, ())
     runner, _ = run_forward(program, in_facts, Counter())
     return runner.masked

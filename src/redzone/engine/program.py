@@ -99,6 +99,7 @@ class Program:
         "_reruns",
         "_supporting",
         "assumptions",
+        "calls",
         "defs",
         "equal",
         "errors",
@@ -141,9 +142,11 @@ class Program:
         """By slot: what `refine.narrows` found."""
         self.last: list[Any] | None = None
         """The environment of the latest run: the next one computes again only what its inputs change."""
-        self.masks: list[tuple[int, int, tuple[int, int, int, bool]]] = []
-        """(identity of an access, slot of a select's condition, (which use, the least and the most that let what was
-        accessed through, whether the condition has one element for each index tuple))."""
+        self.calls: dict[int, tuple[Step, frozenset[int]]] = {}
+        """By identity of a step that is an access: the step, and the calls it was inlined from, by theirs."""
+        self.masks: list[tuple[tuple[int, tuple[int, ...]], int, tuple[int, int, int, bool]]] = []
+        """((identity of an access, the calls around it), slot of a select's condition, (which use, the least and the
+        most that let what was accessed through, whether the condition has one element for each index tuple))."""
         self.special: dict[Step, Any] | None = None
         """Steps computed in a better way than their rule, while something about the inputs is known."""
         self.ordered: frozenset[Step] = frozenset()

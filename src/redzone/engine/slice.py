@@ -91,6 +91,7 @@ class Frame:
 
     __slots__ = (
         "bindings",
+        "call",
         "consts",
         "floats",
         "inputs",
@@ -122,6 +123,8 @@ class Frame:
         """Slots of floats that are only compared."""
         self.told: dict[Any, Definition] = {}
         """By input: how it was made from others, outside."""
+        self.call: Any = None
+        """The equation of the parent that does nothing but run this."""
 
     def maker(self, var: Any) -> Any:
         """The equation that makes a variable, None for an input."""
@@ -139,9 +142,21 @@ class Frame:
         self.bindings = {inputs[k]: inputs[first] for k, first in same.items()}
 
 
-#: By identity of a select (or the call around it): (identity of the access, the condition, (which of its uses it is,
-#: the least and the most that let it through, whether the condition has one element for each index tuple)).
-Masks = dict[int, list[tuple[int, Any, tuple[int, int, int, bool]]]]
+def _calls(frame: Frame) -> frozenset[int]:
+    """The calls, by identity, that lead from the program's own jaxpr to this one."""
+    found = set()
+    at: Frame | None = frame
+    while at is not None and at.call is not None:
+        found.add(id(at.call))
+        at = at.parent
+    return frozenset(found)
+
+
+#: An access, by its equation's identity, as some calls around it make it, by theirs.
+Called = tuple[int, tuple[int, ...]]
+#: By identity of a select (or the call around it): (the access, the condition, (which of its uses it is, the least and
+#: the most that let it through, whether the condition has one element for each index tuple)).
+Masks = dict[int, list[tuple[Called, Any, tuple[int, int, int, bool]]]]
 
 
 class Slicer:
@@ -729,6 +744,8 @@ class _Build:
         if not plain:
             step.extra = [-1 if c.also is None else self.slot(frame, invars[c.also]) for c in site.columns]
         step.site = site
+        if self.slicer.masks:
+            self.program.calls[id(step)] = (step, _calls(frame))
 
     def is_only_read(self, frame: Frame, ref: Any) -> bool:
         """Whether a ref made here or handed to this run_state is used for reading and nothing else."""
@@ -790,7 +807,9 @@ class _Build:
             self.inline(eqn, frame, *expanded)
 
     def inner_frame(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> Frame:
-        return frame.inside(inner, dict(zip(inner.invars, eqn.invars, strict=True)), consts)
+        within = frame.inside(inner, dict(zip(inner.invars, eqn.invars, strict=True)), consts)
+        within.call = eqn
+        return within
 
     def inline(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> None:
         within, slots = self.inner_frame(eqn, frame, inner, consts), frame.slots

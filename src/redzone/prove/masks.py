@@ -21,10 +21,10 @@ from redzone.domains import Fact, dtype_info, settle, summarised
 from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, masked_runs
 from redzone.engine.forward import Context
-from redzone.engine.inventory import CALLS, COND_P, SCAN_P, WHILE_P, children
+from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P, Inventory, children
 from redzone.engine.program import OBSERVE, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
-from redzone.engine.slice import Masks
+from redzone.engine.slice import Called, Masks
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.prove.declared import declared_by
 from redzone.prove.passing import NotMasked, is_reshape, moved, zero_or_one
@@ -58,17 +58,26 @@ def _bits(count: int) -> tuple[int, ...]:
 class Uses:
     """Who reads each variable, for the jaxprs asked about."""
 
-    def __init__(self, whole: Any, sites: dict[int, Site]) -> None:
+    def __init__(self, whole: Any, inventory: Inventory) -> None:
         self.whole = whole
-        self.sites = sites
+        self.inventory = inventory
+        self.sites = inventory.sites
         self.homes: dict[int, Any] = {}
         """By identity of an equation: the jaxpr it stands in."""
         self.known: dict[int, dict[Any, list[tuple[Any, int]]]] = {}
         self.results: dict[int, set[Any]] = {}
         self.makers: dict[int, dict[Any, Any]] = {}
         self.made_from: dict[int, dict[Any, tuple[int, int, int, int]]] = {}
+        self.calls: dict[int, list[tuple[Any, Any]]] | None = None
 
     def of(self, jaxpr: Any, var: Any) -> list[tuple[Any, int]]:
+        """The equations that read a variable, and as which operand; nothing else may become of it."""
+        readers = self.readers(jaxpr, var)
+        if var in self.results[id(jaxpr)]:
+            raise NotMasked
+        return readers
+
+    def readers(self, jaxpr: Any, var: Any) -> list[tuple[Any, int]]:
         table = self.known.get(id(jaxpr))
         if table is None:
             table = self.known[id(jaxpr)] = {}
@@ -77,9 +86,19 @@ class Uses:
                     if type(atom) is not Literal:
                         table.setdefault(atom, []).append((eqn, position))
             self.results[id(jaxpr)] = {v for v in jaxpr.outvars if type(v) is not Literal}
-        if var in self.results[id(jaxpr)]:
-            raise NotMasked
         return table.get(var, [])
+
+    def callers(self, jaxpr: Any) -> list[tuple[Any, Any]]:
+        """The equations that run a jaxpr and do nothing else, with the jaxprs they stand in; none if it has others."""
+        if self.calls is None:
+            self.calls = {}
+            for around in self.inventory.keep:
+                for eqn in around.eqns:
+                    key = CALLS.get(eqn.primitive)
+                    if key is not None and eqn.primitive is not SHARD_MAP_P:
+                        self.calls.setdefault(id(open_jaxpr(eqn.params[key])[0]), []).append((around, eqn))
+        found = self.calls.get(id(jaxpr), [])
+        return found if len(found) == self.inventory.callers.get(id(jaxpr)) else []
 
     def behind(self, jaxpr: Any, atoms: Iterable[Any]) -> int:
         """The values that these are made from, as far as a condition on one can say something of another: a bit each.
@@ -100,6 +119,11 @@ class Uses:
                 found |= table[atom][3]
         return found
 
+    def ends(self, jaxpr: Any) -> set[Any]:
+        """The variables that are results of a jaxpr."""
+        self.readers(jaxpr, None)
+        return self.results[id(jaxpr)]
+
     def holding(self, chain: Sequence[Any], depth: int) -> Any:
         """The jaxpr that an equation stands in, given those around it."""
         eqn = chain[depth]
@@ -118,7 +142,8 @@ class Uses:
         condition on it can say something of."""
         table = self.made_from.get(id(jaxpr))
         if table is None:
-            bits = itertools.cycle(_bits(min(len(jaxpr.invars) + len(jaxpr.eqns), WIDEST)))
+            count = len(jaxpr.invars) + sum([len(eqn.outvars) for eqn in jaxpr.eqns])
+            bits = itertools.cycle(_bits(min(count, WIDEST)))
             table = self.made_from[id(jaxpr)] = dict.fromkeys(jaxpr.constvars, (0, 0, 0, 0))
             for v in jaxpr.invars:
                 bit = next(bits)
@@ -180,8 +205,15 @@ def _selects(
             found = _Found(eqn, eqn.invars[0], _picks(eqn, position - 1), places, _identity(eqn.invars[0]))
             yield from _further(uses, jaxpr, found, min(depth, NEXT), finite)
         elif primitive in CALLS and CALLS[primitive] in ("jaxpr", "call_jaxpr"):
-            for found in _in_call(uses, eqn, position, places, depth, finite):
+            try:
+                inside = list(_in_call(uses, eqn, position, places, depth, finite))
+            except NotMasked:
+                inside = None
+            for found in inside or ():
                 yield from _further(uses, jaxpr, found, min(depth, NEXT), finite) if found.last else (found,)
+            if inside is None:
+                for k, there, stays in _through(uses, eqn, position, places, depth, finite):
+                    yield from _selects(uses, jaxpr, eqn.outvars[k], there, depth - 1, stays)
         elif primitive in _DECISIVE and eqn.outvars[0].aval.dtype == bool:
             # ok & read: where ok is false, what was read changes nothing; with or, where it is true.
             other = eqn.invars[1 - position]
@@ -199,6 +231,37 @@ def _selects(
         else:
             stays = finite and _stays_finite(eqn)
             yield from _selects(uses, jaxpr, eqn.outvars[0], moved(eqn, position, places), depth - 1, stays)
+
+
+#: A result of a jaxpr that a value becomes: which; where its dimensions are; whether it is finite if the value is.
+_Result = tuple[int, tuple[int, ...], bool]
+
+
+def _through(uses: Uses, call: Any, position: int, places: tuple[int, ...], depth: int, finite: bool) -> list[_Result]:
+    """The results of a call that an operand of it becomes, if that is all."""
+    inner, _ = open_jaxpr(call.params[CALLS[call.primitive]])
+    if len(inner.invars) != len(call.invars) or call.primitive is SHARD_MAP_P:
+        raise NotMasked
+    return _leaving(uses, inner, inner.invars[position], places, depth - 1, finite)
+
+
+def _leaving(uses: Uses, jaxpr: Any, var: Any, places: tuple[int, ...], depth: int, finite: bool) -> list[_Result]:
+    """The results of a jaxpr that a value becomes, each element by itself: nothing else is made of it."""
+    if depth <= 0:
+        raise NotMasked
+    found = [(k, places, finite) for k, v in enumerate(jaxpr.outvars) if v is var]
+    for eqn, position in uses.readers(jaxpr, var):
+        if not eqn.outvars:
+            raise NotMasked
+        if eqn.primitive in CALLS:
+            inside = _through(uses, eqn, position, places, depth, finite)
+        elif eqn.primitive is _SELECT and eqn.invars[position].aval.shape == eqn.outvars[0].aval.shape:
+            inside = [(0, places, finite)]
+        else:
+            inside = [(0, moved(eqn, position, places), finite and _stays_finite(eqn))]
+        for k, there, stays in inside:
+            found += _leaving(uses, jaxpr, eqn.outvars[k], there, depth - 1, stays)
+    return found
 
 
 def _picks(select: Any, case: int) -> tuple[int, int]:
@@ -403,6 +466,20 @@ NOTHING = "may leave the array, but what is added there then is zero"
 Thrown = dict[int, list[list[tuple[Any, tuple[int, int]]]]]
 
 
+class _View(NamedTuple):
+    """What an access reads or writes, as it is known in a jaxpr: its own, or one around it that calls it."""
+
+    jaxpr: Any
+    results: list[tuple[Any, tuple[int, ...], bool]]
+    """The variables it becomes, where its dimensions are in each, and whether that is finite."""
+    indices: list[Any]
+    """What its index is made from."""
+    chain: tuple[Any, ...]
+    """The equations around, innermost first, as far as they are known."""
+    calls: tuple[int, ...] = ()
+    """The calls between the access and the jaxpr, by identity."""
+
+
 def masked_sites(
     analysis: Analysis, closed: Any, facts: Sequence[Fact], sites: Sequence[Site], thrown: Thrown, near: set[int]
 ) -> dict[int, str]:
@@ -411,41 +488,141 @@ def masked_sites(
     Of all whose every use is a select or the like, `thrown` gets when they are seen; and those that selects keep close
     to their arrays, if not inside, go to `near`.
     """
-    uses, wanted, told = Uses(open_jaxpr(closed)[0], analysis.inventory.sites), dict[int, int](), dict[int, str]()
+    uses, wanted, told = Uses(open_jaxpr(closed)[0], analysis.inventory), dict[Called, int](), dict[int, str]()
     masks: Masks = {}
+    homes: list[Any] = []
+
+    def look(view: _View, key: int, uses_of: list[list[_Found]]) -> None:
+        """Have these conditions looked at."""
+        homes.append(view.jaxpr)
+        wanted[key, view.calls] = sum(map(len, uses_of))
+        for use, ways in enumerate(uses_of):
+            for way in ways:
+                each = bool(way.condition.aval.shape)
+                known = ((key, view.calls), way.condition, (use, *way.picked, each))
+                masks.setdefault(id(way.eqn), []).append(known)
+
     for site in sites:
         lanes = _lanes(site)
         if lanes is None or not site.columns or site.home is None:
             continue
         shape, places = lanes
         how = DISCARDED.format("read" if site.effect == "read" else "written")
+        result = (site.eqn.outvars[0], places, _reads_finite(site.eqn))
+        home = _View(site.home, [result], [site.eqn.invars[c.operand] for c in site.columns], site.chain)
         try:
-            found = list(_selects(uses, site.home, site.eqn.outvars[0], places, 12, _reads_finite(site.eqn)))
-            if any(one.eqn.primitive in _SCATTERS for one in found):
+            looked = [(home, list(_selects(uses, site.home, *result[:2], 12, result[2])))]
+            if any(one.eqn.primitive in _SCATTERS for one in looked[0][1]):
                 how = DROPPED.format("read" if site.effect == "read" else "written")
         except NotMasked:
-            found, how = harmless(uses, site), NOTHING
-            shape = tuple(site.eqn.invars[1].aval.shape[:-1]) if found else shape
-        uses_of = [[_unspread(uses, site.home, w, shape) for w in (*one.before, one)] for one in found]
-        uses_of = [[w for w in ways if _is_aligned(w, shape) and not _is_made_from(uses, site, w)] for ways in uses_of]
-        if uses_of and all(uses_of):
-            thrown[id(site.eqn)] = [[(w.condition, w.picked) for w in ways] for ways in uses_of]
-        uses_of = [[w for w in ways if _is_related(uses, site, w)] for ways in uses_of]
-        if uses_of and all(uses_of):
+            looked = _outside(uses, home, LEVELS)
+            if not looked:
+                how, looked = NOTHING, _adding(uses, home, site)
+                shape = tuple(site.eqn.invars[1].aval.shape[:-1]) if looked else shape
+        known = [(view, _not_made_from(uses, view, found, shape)) for view, found in looked]
+        if len(known) == 1 and known[0][0] is home and known[0][1] and all(known[0][1]):
+            thrown[id(site.eqn)] = [[(w.condition, w.picked) for w in ways] for ways in known[0][1]]
+        known = [
+            (view, [[w for w in ways if _is_related(uses, view, w)] for ways in uses_of]) for view, uses_of in known
+        ]
+        if known and all(uses_of and all(uses_of) for _, uses_of in known):
             told[id(site.eqn)] = how
-            wanted[id(site.eqn)] = sum(map(len, uses_of))
-            for use, ways in enumerate(uses_of):
-                for way in ways:
-                    each = bool(way.condition.aval.shape)
-                    masks.setdefault(id(way.eqn), []).append((id(site.eqn), way.condition, (use, *way.picked, each)))
+            for view, uses_of in known:
+                look(view, id(site.eqn), uses_of)
     if not wanted:
         return {}
-    good: dict[int, int] = {}
-    for context in masked_runs(closed, analysis.inventory, facts, masks):
-        for key, holds in _judged(context, wanted):
-            good[key] = min(good.get(key, INSIDE), holds)
-    near.update(key for key, holds in good.items() if holds == CLOSE)
-    return {key: told[key] for key, holds in good.items() if holds == INSIDE}
+    good: dict[Called, int] = {}
+    for context in masked_runs(closed, analysis.inventory, facts, masks, homes):
+        for called, holds in _judged(context, wanted):
+            good[called] = min(good.get(called, INSIDE), holds)
+    least = dict.fromkeys(told, INSIDE)
+    for called in wanted:
+        least[called[0]] = min(least[called[0]], good.get(called, ANYWHERE))
+    near.update(key for key, holds in least.items() if holds == CLOSE)
+    return {key: told[key] for key, holds in least.items() if holds == INSIDE}
+
+
+#: How many calls around an access are looked at.
+LEVELS = 4
+
+
+def _not_made_from(uses: Uses, view: _View, found: list[_Found], shape: tuple[Any, ...]) -> list[list[_Found]]:
+    """By use: the conditions with one element for each index tuple or one for all, not made from what was read."""
+    uses_of = [[_unspread(uses, view.jaxpr, w, shape) for w in (*one.before, one)] for one in found]
+    return [[w for w in ways if _is_aligned(w, shape) and not _is_made_from(uses, view, w)] for ways in uses_of]
+
+
+def _around(uses: Uses, view: _View, outs: list[_Result]) -> list[tuple[_View, Any]]:
+    """An access as all the jaxprs know it that call its own, of which these results hang on it; and their calls."""
+    inputs, table = view.jaxpr.invars, uses.table(view.jaxpr)
+    mine, found = uses.behind(view.jaxpr, view.indices), []
+    for jaxpr, call in uses.callers(view.jaxpr):
+        if len(call.invars) != len(inputs):
+            return []
+        results = [(call.outvars[k], places, finite) for k, places, finite in outs]
+        indices = [a for a, v in zip(call.invars, inputs, strict=True) if table[v][2] & mine]
+        chain = view.chain[1:] if view.chain and view.chain[0] is call else ()
+        found.append((_View(jaxpr, results, indices, chain, (*view.calls, id(call))), call))
+    return found
+
+
+def _outside(uses: Uses, view: _View, levels: int) -> list[tuple[_View, list[_Found]]]:
+    """Every select that what an access yields ends in, in all the jaxprs that call its own; nothing if some have none.
+
+    A jaxpr that only passes it on is called by others in turn.
+    """
+    try:
+        outs = [out for v, places, finite in view.results for out in _leaving(uses, view.jaxpr, v, places, 12, finite)]
+    except NotMasked:
+        return []
+    found: list[tuple[_View, list[_Found]]] = []
+    for around, _ in _around(uses, view, outs) if levels else ():
+        try:
+            here = [
+                one
+                for var, places, finite in around.results
+                for one in _selects(uses, around.jaxpr, var, places, 12, finite)
+            ]
+            further = [(around, here)]
+        except NotMasked:
+            further = _outside(uses, around, levels - 1)
+        if not further:
+            return []
+        found += further
+    return found
+
+
+def _adding(uses: Uses, home: _View, site: Site) -> list[tuple[_View, list[_Found]]]:
+    """The conditions under which what is added to an array is anything but zero, where they are plain to see."""
+    eqn = site.eqn
+    if eqn.primitive is not _SCATTER_ADD:
+        return []
+    windows = eqn.params["dimension_numbers"].update_window_dims
+    places = tuple(d for d in range(len(eqn.invars[2].aval.shape)) if d not in windows)
+    return _added(uses, home, eqn.invars[2], places, LEVELS)
+
+
+def _added(
+    uses: Uses, view: _View, updates: Any, places: tuple[int, ...], levels: int
+) -> list[tuple[_View, list[_Found]]]:
+    if type(updates) is Literal:
+        return []
+    found = harmless(uses, view.jaxpr, updates, places)
+    if found:
+        return [(view, found)]
+    made = uses.maker(view.jaxpr, updates)
+    while made is not None and made.primitive is _CONVERT and type(made.invars[0]) is not Literal:
+        updates, made = made.invars[0], uses.maker(view.jaxpr, made.invars[0])
+    if made is not None or updates not in view.jaxpr.invars or not levels:
+        return []
+    position, result = view.jaxpr.invars.index(updates), []
+    every: list[_Result] = [(k, (), False) for k in range(len(view.jaxpr.outvars))]
+    for around, call in _around(uses, view, every):
+        further = _added(uses, around, call.invars[position], places, levels - 1)
+        if not further:
+            return []
+        result += further
+    return result
 
 
 def _lanes(site: Site) -> tuple[tuple[Any, ...], tuple[int, ...]] | None:
@@ -466,14 +643,8 @@ def _lanes(site: Site) -> tuple[tuple[Any, ...], tuple[int, ...]] | None:
     return (shape, tuple(int(lanes[d]) for d in range(len(shape)))) if len(lanes) == len(shape) else None
 
 
-def harmless(uses: Uses, site: Site) -> list[_Found]:
-    """The condition under which what is added to an array is anything but zero, if that is plain to see."""
-    eqn = site.eqn
-    if eqn.primitive is not _SCATTER_ADD or type(eqn.invars[2]) is Literal:
-        return []
-    windows = eqn.params["dimension_numbers"].update_window_dims
-    updates, jaxpr = eqn.invars[2], site.home
-    places = tuple(d for d in range(len(updates.aval.shape)) if d not in windows)
+def harmless(uses: Uses, jaxpr: Any, updates: Any, places: tuple[int, ...]) -> list[_Found]:
+    """The condition under which what is added to an array is anything but zero, if this jaxpr shows it."""
     made = uses.maker(jaxpr, updates)
     while made is not None and made.primitive is _CONVERT and type(made.invars[0]) is not Literal:
         updates, made = made.invars[0], uses.maker(jaxpr, made.invars[0])
@@ -532,20 +703,20 @@ def _is_aligned(found: _Found, shape: tuple[Any, ...]) -> bool:
     return own == () or (own == shape and found.spread == found.places)
 
 
-def _is_made_from(uses: Uses, site: Site, found: _Found) -> bool:
+def _is_made_from(uses: Uses, view: _View, found: _Found) -> bool:
     """Whether a condition is made from what was read: outside, that is anything, and so is the condition."""
-    return uses.hangs_on(site.home, found.condition, site.eqn.outvars[0])
+    return any(uses.hangs_on(view.jaxpr, found.condition, v) for v, _, _ in view.results)
 
 
-def _is_related(uses: Uses, site: Site, found: _Found) -> bool:
+def _is_related(uses: Uses, view: _View, found: _Found) -> bool:
     """Whether a condition may say something of the index: both are made from one and the same value."""
-    jaxpr = site.home
-    mine = uses.behind(jaxpr, [site.eqn.invars[column.operand] for column in site.columns])
+    jaxpr = view.jaxpr
+    mine = uses.behind(jaxpr, view.indices)
     theirs = uses.said_by(jaxpr, [found.condition])
     if not mine & uses.behind(jaxpr, jaxpr.invars) and found.condition.aval.shape:
         # An index that is made of no input has numbers of its own: the condition need only say which of them count.
         return True
-    for depth, eqn in enumerate(site.chain):
+    for depth, eqn in enumerate(view.chain):
         if mine & theirs:
             return True
         given, inputs = _given(eqn, jaxpr)
@@ -555,7 +726,7 @@ def _is_related(uses: Uses, site: Site, found: _Found) -> bool:
         # What goes into a function may be made from the same outside it.
         table = uses.table(jaxpr)
         places = [table[v][2] for v in inputs]
-        jaxpr = uses.holding(site.chain, depth)
+        jaxpr = uses.holding(view.chain, depth)
         mine, theirs = (
             uses.behind(jaxpr, [a for a, bit in zip(given, places, strict=True) if bit & mine]),
             uses.said_by(jaxpr, [a for a, bit in zip(given, places, strict=True) if bit & theirs]),
@@ -586,10 +757,10 @@ def _given(eqn: Any, jaxpr: Any) -> tuple[Sequence[Any] | None, Sequence[Any]]:
 ANYWHERE, CLOSE, INSIDE = 0, 1, 2
 
 
-def _judged(context: Context, wanted: dict[int, int]) -> Iterable[tuple[int, int]]:
-    steps = [s for s in context.program.steps if s.kind == OBSERVE]
+def _judged(context: Context, wanted: dict[Called, int]) -> Iterable[tuple[Called, int]]:
+    steps, calls = [s for s in context.program.steps if s.kind == OBSERVE], context.program.calls
     for key in {site for site, _, _ in context.program.masks}:
-        mine = [s for s in steps if id(s.eqn) == key]
+        mine = [s for s in steps if id(s.eqn) == key[0] and (not key[1] or _is_within(calls.get(id(s)), key[1]))]
         conditions = [(slot, case) for site, slot, case in context.program.masks if site == key]
         if len(mine) != 1 or len(conditions) != wanted[key]:
             # Inlined more than once: which select belongs to which access is not tracked.
@@ -599,6 +770,10 @@ def _judged(context: Context, wanted: dict[int, int]) -> Iterable[tuple[int, int
         for slot, (use, least, most, each) in conditions:
             by_use.setdefault(use, []).append((slot, least, most, each))
         yield key, min(_place_when(context, mine[0], together) for together in by_use.values())
+
+
+def _is_within(known: tuple[Step, frozenset[int]] | None, calls: tuple[int, ...]) -> bool:
+    return known is not None and known[1].issuperset(calls)
 
 
 def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, int, int, bool]]) -> int:
