@@ -800,3 +800,33 @@ def a_gradient_through_a_function_that_reads_one_too_many(x, i):
         return jnp.where((i >= 0) & (i <= 10), jnp.take(x, i, axis=0), 0).sum()  #: unsafe
 
     return jax.grad(loss)(x)
+
+
+@case(f32(4, 4, 7), i32(4, 4, min=-100, max=9))
+def labels_that_are_left_out_of_a_loss(logits, labels):
+    def loss(logits):
+        picked = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[..., None], axis=-1)[..., 0]  #: masked
+        return -jnp.where((labels >= 0) & (labels < 7), picked, 0).sum()
+
+    return jax.grad(loss)(logits)
+
+
+@case(f32(4, 4, 7), i32(4, 4, min=-100, max=9))
+def labels_that_are_left_out_of_a_loss_by_another_ones_sign(logits, labels):
+    picked = jnp.take_along_axis(logits, labels[..., None], axis=-1)[..., 0]  #: unsafe
+    return jnp.where(((labels >= 0) & (labels < 7)).T, picked, 0)
+
+
+@case(f32(4, 4, 7), i32(4, 4, min=-100, max=9))
+def labels_that_are_left_out_of_a_loss_turned_round(logits, labels):
+    picked = jnp.take_along_axis(logits, labels.reshape(4, 4, 1), axis=2).squeeze(2)  #: masked
+    return jnp.where(((labels >= 0) & (labels < 7)).T, picked.T, 0)
+
+
+@case(f32(50, 16), i32(4, 8, min=-1, max=60))
+def an_embedding_and_its_gradient_where_there_is_a_token(table, tokens):
+    def energy(table):
+        there = (tokens >= 0) & (tokens < 50)
+        return (jnp.where(there[..., None], jnp.take(table, tokens, axis=0), 0) ** 2).sum()  #: masked
+
+    return jax.grad(energy)(table)

@@ -93,6 +93,17 @@ def _spread_back(level: Any, shape: Any, axes: tuple[int, ...]) -> Any:
     return None
 
 
+def signature_of(params: dict[str, Any]) -> tuple[Any, ...]:
+    """What of a rearrangement's parameters says which element comes from where."""
+    return tuple([params.get(k) for k in _SAYING])
+
+
+_SAYING = (
+    *("shape", "broadcast_dimensions", "new_sizes", "dimensions", "permutation"),
+    *("start_indices", "limit_indices", "strides"),
+)
+
+
 class Infeasible(Exception):
     """The assumed condition cannot hold."""
 
@@ -446,20 +457,7 @@ class Refiner:
             if spread and step.eqn.invars[0].aval.shape == tuple(shape[d] for d in rest):
                 # Spread along the row: each row is one element.
                 return level[:-1]
-        signature = tuple(
-            params.get(k)
-            for k in (
-                "shape",
-                "broadcast_dimensions",
-                "new_sizes",
-                "dimensions",
-                "permutation",
-                "start_indices",
-                "limit_indices",
-                "strides",
-            )
-        )
-        return (*level, (step.eqn.primitive.name, step.eqn.invars[0].aval.shape, signature))
+        return (*level, (step.eqn.primitive.name, step.eqn.invars[0].aval.shape, signature_of(params)))
 
     # Backward, one kind of equation each
 

@@ -155,8 +155,8 @@ def _calls(frame: Frame) -> frozenset[int]:
 #: An access, by its equation's identity, as some calls around it make it, by theirs.
 Called = tuple[int, tuple[int, ...]]
 #: By identity of a select (or the call around it): (the access, the condition, (which of its uses it is, the least and
-#: the most that let it through, whether the condition has one element for each index tuple)).
-Masks = dict[int, list[tuple[Called, Any, tuple[int, int, int, bool]]]]
+#: the most that let it through, the condition's shape)).
+Masks = dict[int, list[tuple[Called, Any, tuple[int, int, int, tuple[Any, ...]]]]]
 
 
 class Slicer:

@@ -23,7 +23,7 @@ from redzone.engine import Analysis, masked_runs
 from redzone.engine.forward import Context
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P, Inventory, children
 from redzone.engine.program import OBSERVE, SIMPLE, Step
-from redzone.engine.refine import ALL, Infeasible, Refiner
+from redzone.engine.refine import ALL, Infeasible, Refiner, signature_of
 from redzone.engine.slice import Called, Masks
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.prove.declared import declared_by
@@ -447,10 +447,18 @@ def _unspread(uses: Uses, jaxpr: Any, found: _Found, shape: tuple[Any, ...] | No
             spread = tuple(found.spread[order.index(d)] for d in range(len(order)))
             found = found._replace(condition=maker.invars[0], spread=spread)
             continue
-        if maker is None or maker.primitive is not _BROADCAST:
+        source = None if maker is None else maker.invars[0] if maker.invars else None
+        if maker is not None and maker.primitive in CALLS and maker.primitive is not SHARD_MAP_P:
+            # Spread by a function, as jnp.where does before its derivative is taken.
+            inner, _ = open_jaxpr(maker.params[CALLS[maker.primitive]])
+            out = inner.outvars[maker.outvars.index(found.condition)]
+            given = dict(zip(inner.invars, maker.invars, strict=False))
+            maker = None if type(out) is Literal else uses.maker(inner, out)
+            first = maker.invars[0] if maker is not None and maker.invars else None
+            source = None if type(first) is Literal else given.get(first)
+        if maker is None or maker.primitive is not _BROADCAST or source is None:
             break
         dims = maker.params["broadcast_dimensions"]
-        source = maker.invars[0]
         found = found._replace(condition=source, spread=tuple(found.spread[d] for d in dims))
     return found
 
@@ -498,15 +506,13 @@ def masked_sites(
         wanted[key, view.calls] = sum(map(len, uses_of))
         for use, ways in enumerate(uses_of):
             for way in ways:
-                each = bool(way.condition.aval.shape)
-                known = ((key, view.calls), way.condition, (use, *way.picked, each))
+                known = ((key, view.calls), way.condition, (use, *way.picked, way.condition.aval.shape))
                 masks.setdefault(id(way.eqn), []).append(known)
 
     for site in sites:
-        lanes = _lanes(site)
-        if lanes is None or not site.columns or site.home is None:
+        if not site.columns or site.home is None:
             continue
-        shape, places = lanes
+        shape, places = _lanes(site)
         how = DISCARDED.format("read" if site.effect == "read" else "written")
         result = (site.eqn.outvars[0], places, _reads_finite(site.eqn))
         home = _View(site.home, [result], [site.eqn.invars[c.operand] for c in site.columns], site.chain)
@@ -607,12 +613,20 @@ def _added(
 ) -> list[tuple[_View, list[_Found]]]:
     if type(updates) is Literal:
         return []
-    found = harmless(uses, view.jaxpr, updates, places)
-    if found:
-        return [(view, found)]
-    made = uses.maker(view.jaxpr, updates)
-    while made is not None and made.primitive is _CONVERT and type(made.invars[0]) is not Literal:
-        updates, made = made.invars[0], uses.maker(view.jaxpr, made.invars[0])
+    while True:
+        found = harmless(uses, view.jaxpr, updates, places)
+        if found:
+            return [(view, found)]
+        made = uses.maker(view.jaxpr, updates)
+        if made is None or type(made.invars[0]) is Literal:
+            break
+        if made.primitive is _BROADCAST and _wide(made.invars[0].aval.shape) == _wide(updates.aval.shape):
+            # Only dimensions of one element come in between.
+            dims = tuple(made.params["broadcast_dimensions"])
+            places = tuple([dims.index(p) for p in places if p in dims])
+        elif made.primitive is not _CONVERT:
+            return []
+        updates = made.invars[0]
     if made is not None or updates not in view.jaxpr.invars or not levels:
         return []
     position, result = view.jaxpr.invars.index(updates), []
@@ -625,8 +639,8 @@ def _added(
     return result
 
 
-def _lanes(site: Site) -> tuple[tuple[Any, ...], tuple[int, ...]] | None:
-    """The shape of an access's index tuples, and where its dimensions are in the result; None where they are not."""
+def _lanes(site: Site) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """The shape of an access's index tuples, and where its dimensions are in the result."""
     numbers = site.eqn.params.get("dimension_numbers")
     if numbers is None:
         # One window: everything there is.
@@ -637,10 +651,10 @@ def _lanes(site: Site) -> tuple[tuple[Any, ...], tuple[int, ...]] | None:
             return (), ()
         return shape, tuple(d for d in range(len(site.eqn.outvars[0].aval.shape)) if d not in numbers.offset_dims)
     lanes = dict(zip(numbers.scatter_indices_batching_dims, numbers.operand_batching_dims, strict=True))
-    if not lanes:
+    if len(lanes) < len(shape):
         # Any of the windows may be anywhere: only what decides about all of them will do.
         return (), ()
-    return (shape, tuple(int(lanes[d]) for d in range(len(shape)))) if len(lanes) == len(shape) else None
+    return shape, tuple(int(lanes[d]) for d in range(len(shape)))
 
 
 def harmless(uses: Uses, jaxpr: Any, updates: Any, places: tuple[int, ...]) -> list[_Found]:
@@ -699,8 +713,19 @@ def _is_aligned(found: _Found, shape: tuple[Any, ...]) -> bool:
     """Whether the condition has one element per index tuple, in the same place, or one for all."""
     if type(found.condition) is Literal:
         return False
-    own = found.condition.aval.shape
-    return own == () or (own == shape and found.spread == found.places)
+    own, places = found.condition.aval.shape, found.places
+    if own == () or (own == shape and found.spread == places):
+        return True
+    # Dimensions of one element are everywhere and nowhere; a reshape of the value has left them out already.
+    if len(places) == len(shape):
+        places = tuple([p for p, n in zip(places, shape, strict=True) if n != 1])
+    spread = tuple([p for p, n in zip(found.spread, own, strict=True) if n != 1])
+    return _wide(own) == _wide(shape) and spread == places
+
+
+def _wide(shape: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The dimensions of a shape that have more than one element."""
+    return tuple([n for n in shape if n != 1])
 
 
 def _is_made_from(uses: Uses, view: _View, found: _Found) -> bool:
@@ -766,9 +791,9 @@ def _judged(context: Context, wanted: dict[Called, int]) -> Iterable[tuple[Calle
             # Inlined more than once: which select belongs to which access is not tracked.
             yield key, ANYWHERE
             continue
-        by_use: dict[int, list[tuple[int, int, int, bool]]] = {}
-        for slot, (use, least, most, each) in conditions:
-            by_use.setdefault(use, []).append((slot, least, most, each))
+        by_use: dict[int, list[tuple[int, int, int, tuple[Any, ...]]]] = {}
+        for slot, (use, least, most, shape) in conditions:
+            by_use.setdefault(use, []).append((slot, least, most, shape))
         yield key, min(_place_when(context, mine[0], together) for together in by_use.values())
 
 
@@ -776,7 +801,7 @@ def _is_within(known: tuple[Step, frozenset[int]] | None, calls: tuple[int, ...]
     return known is not None and known[1].issuperset(calls)
 
 
-def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, int, int, bool]]) -> int:
+def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, int, int, tuple[Any, ...]]]) -> int:
     """Where the index is wherever all of these conditions, one for all or one for each, are between their bounds."""
     site = step.site
     assert site is not None
@@ -787,15 +812,16 @@ def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, in
     picked: Any = True
     """Where elements are told apart: which index tuples all of the conditions may pick."""
     try:
-        for condition, least, most, each in conditions:
+        for condition, least, most, shape in conditions:
             fact = context.env[condition]
             if fact is None:
                 continue
-            own = _HERE if each else ALL
-            level = own if level is ALL else level
-            if each and type(fact.lo) is np.ndarray and np.ndim(picked) in (0, fact.lo.ndim):
+            levels = _levels(shape, site)
+            level = (_HERE if shape else ALL) if level is ALL else level
+            if levels == [_HERE] and type(fact.lo) is np.ndarray and np.ndim(picked) in (0, fact.lo.ndim):
                 picked = picked & (fact.hi >= least) & (fact.lo <= most)
-            refiner.narrow(condition, Fact(least, most, int(least != most)), own)
+            for at in levels:
+                refiner.narrow(condition, Fact(least, most, int(least != most)), at)
             refiner.again()
         facts = [
             _column(context, refiner, slot, column.column, level)
@@ -812,6 +838,25 @@ def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, in
         return INSIDE
     wholes = zip(site.columns, map(summarised, known), strict=True)
     return CLOSE if all(is_close(site, column, whole.lo, whole.hi) for column, whole in wholes) else ANYWHERE
+
+
+def _levels(shape: tuple[Any, ...], site: Site) -> list[Any]:
+    """The levels at which a condition of this shape has one element for each index tuple.
+
+    Where it lacks dimensions of one element, those that it would have behind an equation that adds them.
+    """
+    if not shape:
+        return [ALL]
+    tuples = tuple(site.eqn.invars[1].aval.shape[:-1])
+    if shape == tuples:
+        return [_HERE]
+    wide = iter([d for d, n in enumerate(tuples) if n != 1])
+    dims = tuple([next(wide) if n != 1 else -1 for n in shape])
+    found: list[Any] = [(*_HERE, ("reshape", shape, signature_of({"new_sizes": tuples})))]
+    if -1 not in dims:
+        given = {"shape": tuples, "broadcast_dimensions": dims}
+        found.append((*_HERE, ("broadcast_in_dim", shape, signature_of(given))))
+    return found
 
 
 def _where_picked(fact: Fact, picked: Any) -> Fact:
@@ -844,6 +889,10 @@ def _column(context: Context, refiner: Refiner, slot: int, column: int | None, l
         slot, step = step.ins[column], context.program.defs.get(step.ins[column])
     elif column != 0:
         return None
+    if step is not None and step.kind == SIMPLE and is_reshape(step.eqn):
+        source = step.eqn.invars[0].aval.shape
+        if (*source, 1) == step.eqn.outvars[0].aval.shape:
+            return refiner.value(step.ins[0], level if source else ALL)
     if step is None or step.kind != SIMPLE or step.eqn.primitive is not _BROADCAST:
         return refiner.value(slot, ALL) if level is ALL else None
     source = step.eqn.invars[0].aval.shape
