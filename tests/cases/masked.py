@@ -830,3 +830,22 @@ def an_embedding_and_its_gradient_where_there_is_a_token(table, tokens):
         return (jnp.where(there[..., None], jnp.take(table, tokens, axis=0), 0) ** 2).sum()  #: masked
 
     return jax.grad(energy)(table)
+
+
+@case(f32(10), i32(5, min=-3, max=14))
+def a_guarded_read_used_twice(x, i):
+    @jax.jit
+    def read(k, fits):
+        return jnp.where(fits, x[k], 0)  #: masked
+
+    return read(i, (i >= 0) & (i < 10)) + read(i + 1, (i >= -1) & (i < 9))
+
+
+@case(f32(10), i32(5, min=-3, max=14))
+def a_guarded_read_used_twice_and_guarded_once(x, i):
+    @jax.jit
+    def read(k, fits):
+        return jnp.where(fits, x[k], 0)  #: unsafe
+
+    fits = (i >= 0) & (i < 10)
+    return read(i, fits) + read(i + 1, fits)

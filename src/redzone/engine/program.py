@@ -144,9 +144,11 @@ class Program:
         """The environment of the latest run: the next one computes again only what its inputs change."""
         self.calls: dict[int, tuple[Step, frozenset[int]]] = {}
         """By identity of a step that is an access: the step, and the calls it was inlined from, by theirs."""
-        self.masks: list[tuple[tuple[int, tuple[int, ...]], int, tuple[int, int, int, tuple[Any, ...]]]] = []
+        self.masks: list[
+            tuple[tuple[int, tuple[int, ...]], int, tuple[int, int, int, tuple[Any, ...]], frozenset[int]]
+        ] = []
         """((identity of an access, the calls around it), slot of a select's condition, (which use, the least and the
-        most that let what was accessed through, the condition's shape))."""
+        most that let what was accessed through, the condition's shape), the calls the select was inlined from)."""
         self.special: dict[Step, Any] | None = None
         """Steps computed in a better way than their rule, while something about the inputs is known."""
         self.ordered: frozenset[Step] = frozenset()

@@ -82,7 +82,7 @@ def share(program: Program) -> None:
     program.outs = [renamed.get(slot, slot) for slot in program.outs]
     program.assumptions = [one._replace(slot=renamed.get(one.slot, one.slot)) for one in program.assumptions]
     program.equal = {slot: renamed.get(made, made) for slot, made in program.equal.items()}
-    program.masks = [(site, renamed.get(slot, slot), case) for site, slot, case in program.masks]
+    program.masks = [(site, renamed.get(slot, slot), case, calls) for site, slot, case, calls in program.masks]
     program.watched = [(eqn, [renamed.get(slot, slot) for slot in slots]) for eqn, slots in program.watched]
 
 

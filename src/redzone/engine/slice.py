@@ -498,7 +498,7 @@ class _Build:
                     left -= 1
                     next_busy = busy[left - 1] if left else -1
                     for site, atom, case in masks.get(id(eqn), ()) if masks else ():
-                        self.program.masks.append((site, self.slot(frame, atom), case))
+                        self.program.masks.append((site, self.slot(frame, atom), case, _calls(frame)))
                 elif not asked and not every:
                     continue
                 frame.pending -= asked

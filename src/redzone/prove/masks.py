@@ -783,22 +783,32 @@ ANYWHERE, CLOSE, INSIDE = 0, 1, 2
 
 
 def _judged(context: Context, wanted: dict[Called, int]) -> Iterable[tuple[Called, int]]:
-    steps, calls = [s for s in context.program.steps if s.kind == OBSERVE], context.program.calls
-    for key in {site for site, _, _ in context.program.masks}:
-        mine = [s for s in steps if id(s.eqn) == key[0] and (not key[1] or _is_within(calls.get(id(s)), key[1]))]
-        conditions = [(slot, case) for site, slot, case in context.program.masks if site == key]
-        if len(mine) != 1 or len(conditions) != wanted[key]:
-            # Inlined more than once: which select belongs to which access is not tracked.
+    """Where the index of each access is when somebody sees what it reads or writes, in one run of a program."""
+    steps, masks = [s for s in context.program.steps if s.kind == OBSERVE], context.program.masks
+    nowhere: tuple[Any, frozenset[int]] = (None, frozenset())
+    for key in {site for site, _, _, _ in masks}:
+        # An access that is inlined several times is told apart by the calls it came from, as its selects are.
+        seen = [(s, context.program.calls.get(id(s), nowhere)[1]) for s in steps if id(s.eqn) == key[0]]
+        mine = {calls: s for s, calls in seen if calls.issuperset(key[1])}
+        found: dict[frozenset[int], list[tuple[int, tuple[int, int, int, tuple[Any, ...]]]]] = {}
+        for site, slot, case, calls in masks:
+            if site == key:
+                found.setdefault(calls.union(key[1]), []).append((slot, case))
+        each = len(mine) == sum(calls.issuperset(key[1]) for _, calls in seen)
+        if not each or found.keys() != mine.keys() or any(len(one) != wanted[key] for one in found.values()):
             yield key, ANYWHERE
             continue
-        by_use: dict[int, list[tuple[int, int, int, tuple[Any, ...]]]] = {}
-        for slot, (use, least, most, shape) in conditions:
-            by_use.setdefault(use, []).append((slot, least, most, shape))
-        yield key, min(_place_when(context, mine[0], together) for together in by_use.values())
+        yield key, min(_place_seen(context, mine[calls], conditions) for calls, conditions in found.items())
 
 
-def _is_within(known: tuple[Step, frozenset[int]] | None, calls: tuple[int, ...]) -> bool:
-    return known is not None and known[1].issuperset(calls)
+def _place_seen(
+    context: Context, step: Step, conditions: list[tuple[int, tuple[int, int, int, tuple[Any, ...]]]]
+) -> int:
+    """Where the index is in the worst of its uses."""
+    by_use: dict[int, list[tuple[int, int, int, tuple[Any, ...]]]] = {}
+    for slot, (use, least, most, shape) in conditions:
+        by_use.setdefault(use, []).append((slot, least, most, shape))
+    return min(_place_when(context, step, together) for together in by_use.values())
 
 
 def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, int, int, tuple[Any, ...]]]) -> int:
