@@ -90,6 +90,8 @@ class Uses:
 
     def callers(self, jaxpr: Any) -> list[tuple[Any, Any]]:
         """The equations that run a jaxpr and do nothing else, with the jaxprs they stand in; none if it has others."""
+        if jaxpr is self.whole:
+            return []
         if self.calls is None:
             self.calls = {}
             for around in self.inventory.keep:
@@ -160,6 +162,9 @@ class Uses:
                             said |= before[3]
                 if eqn.primitive in _LOOPS:
                     plain = said = 0
+                elif eqn.primitive is COND_P:
+                    # What a branch yields says nothing of what it was given.
+                    said = 0
                 for v in eqn.outvars:
                     bit = next(bits)
                     table[v] = (plain | bit, every | bit, bit, said | bit)
@@ -577,12 +582,14 @@ def _outside(uses: Uses, view: _View, levels: int) -> list[tuple[_View, list[_Fo
 
     A jaxpr that only passes it on is called by others in turn.
     """
+    if not levels or not uses.callers(view.jaxpr):
+        return []
     try:
         outs = [out for v, places, finite in view.results for out in _leaving(uses, view.jaxpr, v, places, 12, finite)]
     except NotMasked:
         return []
     found: list[tuple[_View, list[_Found]]] = []
-    for around, _ in _around(uses, view, outs) if levels else ():
+    for around, _ in _around(uses, view, outs):
         try:
             here = [
                 one
