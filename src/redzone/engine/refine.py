@@ -19,8 +19,10 @@ from redzone.domains.fact import FALSE, SHORT, TRUE, is_small, strided
 from redzone.domains.symbolic import at_most, fits, is_inconclusive
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.program import BITS, SIGNATURE, SIMPLE, Program, Step
+from redzone.engine.rounding import APART, MOVES, PUT_TOGETHER
 from redzone.engine.wrapping import before_wrap, from_the_end, wrap_of
 from redzone.frontend.compat import primitives
+from redzone.rules.floats import single_below, slack
 from redzone.rules.table import SAME
 
 #: How many equations one refinement may look at.
@@ -325,19 +327,23 @@ class Refiner:
         """A float comparison that holds excludes NaN.
 
         The negation of one that fails holds too, unless one of the numbers is NaN: of the other nothing is known then.
+        What is a float32 number wherever it is used (`rounding.rounded_operands`) is at most the greatest of those
+        below the other.
         """
         if relation not in ("lt", "le", "gt", "ge", "eq"):
             return
+        rounded = step.extra
         a, b = summarised(self.operand(step, 0, level)), summarised(self.operand(step, 1, level))
         for position, y, r in ((0, b, relation), (1, a, _FLIPPED[relation])):
             if or_nan and y.nan:
                 continue
             lo = y.lo if r in ("gt", "ge", "eq") else -math.inf
             hi = y.hi if r in ("lt", "le", "eq") else math.inf
+            single = rounded is not None and rounded[position]
             if r == "lt" and math.isfinite(hi):
-                hi = math.nextafter(hi, -math.inf)
+                hi = single_below(hi) if single else math.nextafter(hi, -math.inf)
             if r == "gt" and math.isfinite(lo):
-                lo = math.nextafter(lo, math.inf)
+                lo = -single_below(-lo) if single else math.nextafter(lo, math.inf)
             self.narrow_operand(step, position, Fact(lo, hi, 1, or_nan), level)
 
     def narrow_operand(self, step: Step, position: int, fact: Fact | None, level: Any) -> None:
@@ -841,6 +847,8 @@ class Refiner:
                 after = self.recomputed.get((source, inner)) or self.recompute(source, inner, depth - 1)
             if after is not before:
                 changed = True
+                if type(after.lo) is float and step.eqn.primitive in PUT_TOGETHER:
+                    after = self.not_yet_rounded(source, before, after)
             facts.append(after)
         if changed:
             try:
@@ -863,6 +871,34 @@ class Refiner:
         else:
             self.tentative[key] = fact
         return fact
+
+    def not_yet_rounded(self, slot: int, before: Fact, after: Fact) -> Fact:
+        """What a float that was compared is to a sum or product that it goes into.
+
+        The compiler may fuse the two, or put their constants together: then the one that it goes into is made from the
+        exact number, which lies beside the one that was compared. Zero has its sign from both.
+        """
+        made = self.defs.get(slot)
+        while made is not None and made.kind == SIMPLE and (made.rule is SAME or made.eqn.primitive in MOVES):
+            made = self.defs.get(made.ins[0])
+        if made is None or made.kind != SIMPLE or type(before.lo) is not float:
+            return after
+        primitive = made.eqn.primitive
+        kind = _KIND.get(primitive)
+        if primitive in APART and (kind != "convert" or dtype_info(made.eqn.invars[0].aval.dtype).integral):
+            return after
+        info, far = dtype_info(made.eqn.outvars[0].aval.dtype), 0.0
+        if kind in ("add", "sub"):
+            # A constant that is added next is put together with one that was added before, as large as that may be.
+            for fact in [self.env[source] for source in made.ins]:
+                if fact.step == 0 and type(fact.lo) is float:
+                    far = max(far, abs(fact.lo))
+        lo, hi = after.lo, after.hi
+        if lo != before.lo and math.isfinite(lo) and lo:
+            lo = max(lo - slack(max(abs(lo), far), info), before.lo)
+        if hi != before.hi and math.isfinite(hi) and hi:
+            hi = min(hi + slack(max(abs(hi), far), info), before.hi)
+        return Fact(lo, hi, 0 if lo == hi and not after.nan else 1, after.nan)
 
 
 def assuming(program: Program, env: list[Any], slot: int, truth: int, level: Any) -> Refiner | None:

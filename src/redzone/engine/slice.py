@@ -34,7 +34,7 @@ from redzone.engine.inventory import (
     constants_of,
 )
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Assumption, LoopShape, Program, Step
-from redzone.engine.rounding import ROUNDS, is_limited, rounded_once
+from redzone.engine.rounding import ORDERS, ROUNDS, is_limited, rounded_once, rounded_operands
 from redzone.engine.search import Placed, Share, factors, search_of
 from redzone.engine.sharing import share
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
@@ -119,7 +119,7 @@ class Frame:
         self.wanted: dict[Any, dict[Any, windows.Want]] = {}
         """By variable: the parts of it that were asked for."""
         self.floats: dict[Any, int] = {}
-        """Slots of floats that are only compared."""
+        """Slots of floats that, so far, are only compared."""
         self.told: dict[Any, Definition] = {}
         """By input: how it was made from others, outside."""
 
@@ -423,7 +423,11 @@ class _Build:
             fact = self.slicer.constant(frame.consts[atom])
         elif atom not in frame.inputs:
             frame.pending += 1
-        found = frame.slots[atom] = self.new(fact)
+        compared = frame.floats.pop(atom, -1) if frame.floats else -1
+        if compared >= 0:
+            # Comparisons behind this have a slot for it, which is now found out about.
+            self.template[compared] = fact
+        found = frame.slots[atom] = compared if compared >= 0 else self.new(fact)
         return found
 
     def literal(self, atom: Any) -> int:
@@ -550,8 +554,11 @@ class _Build:
             ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
         outs = (slots[outvars[0]],) if len(outvars) == 1 else tuple([slots.get(v, -1) for v in outvars])
         step = Step(SIMPLE, eqn, tuple(ins), outs, rule)
-        if primitive is _ADD_P and outvars[0].aval.dtype is SINGLE:
-            self.between(eqn, frame, step)
+        if primitive is _ADD_P:
+            if outvars[0].aval.dtype is SINGLE:
+                self.between(eqn, frame, step)
+        elif primitive in ORDERS and eqn.invars[0].aval.dtype is SINGLE:
+            step.extra = rounded_operands(frame, eqn)
         self.steps.append(step)
 
     def between(self, eqn: Any, frame: Frame, step: Step) -> None:
@@ -635,7 +642,7 @@ class _Build:
         """Give a value's slot to the atom that it is another name of; a step only where that has one already."""
         while type(atom) is not Literal and atom in frame.bindings and frame.parent is not None:
             frame, atom = frame.parent, frame.bindings[atom]
-        if type(atom) is Literal or atom in frame.slots or atom in frame.consts:
+        if type(atom) is Literal or atom in frame.slots or atom in frame.consts or atom in frame.floats:
             self.emit(SIMPLE, eqn, (self.slot(frame, atom),), (slot,)).rule = SAME
         else:
             frame.slots[atom] = slot
