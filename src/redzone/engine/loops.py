@@ -18,7 +18,7 @@ from redzone.engine.continuing import Condition
 from redzone.engine.lanes import stay_apart
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import COND, SIMPLE, LoopShape, Program, Step
-from redzone.engine.search import Placed, ends_of, stays_below
+from redzone.engine.search import Lesser, Placed, ends_of, is_before_the_end, stays_below
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
@@ -333,6 +333,9 @@ def _scan(
         ends: Fact | None = None
         if type(search) is Placed:
             ends = ends_of(search, env[search.array], env[search.query], low, high, length)
+        elif type(search) is Lesser:
+            before = is_before_the_end(search, env[search.other], low, high, length)
+            ends = Fact(0, search.size - 1) if before else None
         elif stays_below(search, env[search.last], env[search.share], low, high, length):
             ends = Fact(0, search.size - 1)
         if ends is not None:

@@ -173,7 +173,7 @@ def _implied(program: Program, step: Step, relation: str) -> list[tuple[int, int
 
 def narrows(program: Program, slot: int) -> int:
     """Which values assuming something of this one can say more about: a set of bits as of `Program.behind`."""
-    known, template, compared = program.narrowing, program.template, program.compared()
+    known, template, compared, searched = program.narrowing, program.template, program.compared(), program.searched()
     waiting = [slot]
     while waiting:
         at = waiting[-1]
@@ -201,6 +201,9 @@ def narrows(program: Program, slot: int) -> int:
                     continue
             for _, other in compared.get(step.ins, ()):
                 mask |= BITS[other % SIGNATURE]
+            for pair in (step.ins, step.ins[::-1]) if searched and len(step.ins) == 2 else ():
+                for search in searched.get(pair, ()):
+                    mask |= BITS[search.outs[1] % SIGNATURE]
         known[at] = mask
         waiting.pop()
     return known[slot]
@@ -405,6 +408,8 @@ class Refiner:
                 if others and step.ins in others:
                     for other, truth in _implied(self.program, step, relation):
                         self.narrow(other, Fact(truth, truth, 0), level)
+                if self.program.searched():
+                    self.found_before(step, relation, level)
         elif kind == "same":
             self.narrow(step.ins[0], fact, level)
         elif kind == "move":
@@ -417,6 +422,22 @@ class Refiner:
                 self.narrow(step.ins[0], summarised(fact), self.behind(step, level))
         else:
             getattr(self, _BACKWARD[kind])(step, fact, level)
+
+    def found_before(self, step: Step, relation: str, level: Any) -> None:
+        """What is less than the last element of an array is found before the array's end (`engine/search.py`)."""
+        for position, asked in ((0, relation), (1, _FLIPPED[relation])):
+            searches = self.program.searched().get((step.ins[position], step.ins[1 - position]), ())
+            inner = self.level_of(step, position, level) if searches else None
+            for search in searches if inner is not None else ():
+                found, out = search.extra.search, search.outs[1]
+                if asked == "lt" or (asked in ("le", "eq") and not found.right):
+                    ends = Fact(0, found.size - 1)
+                    if self.env[out] is not None:
+                        self.narrow(out, ends, inner)
+                    elif inner is ALL and (out, ALL) not in self.known:
+                        # Not yet run: what is known of it will be met with what it turns out to be.
+                        self.known[out, ALL] = ends
+                        self.learnt_since += 1
 
     def is_by_constant(self, step: Step) -> bool:
         """Whether one of the values that a step compares is a known number."""
