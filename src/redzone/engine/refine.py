@@ -17,7 +17,7 @@ import numpy as np
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
 from redzone.domains.fact import FALSE, SHORT, TRUE, is_small, strided
 from redzone.domains.symbolic import at_most, fits, is_inconclusive
-from redzone.engine.idioms import FLOOR_DIVIDE
+from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.program import BITS, SIGNATURE, SIMPLE, Program, Step
 from redzone.engine.rounding import APART, MOVES, PUT_TOGETHER
 from redzone.engine.wrapping import before_wrap, from_the_end, wrap_of
@@ -150,6 +150,8 @@ _FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "n
 _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 
 
+_DIVIDING = (FLOOR_DIVIDE, REMAINDER)
+
 #: What each relation between two integers says of the others between them.
 _SAYS = {
     "lt": {"lt": 1, "le": 1, "gt": 0, "ge": 0, "eq": 0, "ne": 1},
@@ -188,7 +190,7 @@ def narrows(program: Program, slot: int) -> int:
                 continue
             mask |= known[again]
         if step is not None and step.kind == SIMPLE:
-            if step.eqn.primitive in _KIND or step.rule is SAME or step.rule is FLOOR_DIVIDE:
+            if step.eqn.primitive in _KIND or step.rule is SAME or step.rule in _DIVIDING:
                 count = len(waiting)
                 for source in step.ins:
                     if template[source] is None:
@@ -393,6 +395,8 @@ class Refiner:
             self.narrow(step.ins[0], new, level)
         elif step.rule is FLOOR_DIVIDE:
             self._floor_divide(step, new, level)
+        elif step.rule is REMAINDER:
+            self.congruent(step, new, level)
 
     def backward(self, step: Step, kind: str, fact: Fact, level: Any) -> None:
         if kind in _FLIPPED:
@@ -495,6 +499,13 @@ class Refiner:
             self.narrow(step.ins[0], Fact(1 - fact.lo, 1 - fact.lo, 0), level)
 
     def _and(self, step: Step, fact: Fact, level: Any) -> None:
+        if self.integral(step):
+            # The last bits of a number, in two's complement, are what it is modulo a power of two.
+            for position in (0, 1):
+                bits = self.operand(step, 1 - position, level)
+                if bits.step == 0 and type(bits.lo) is int and bits.lo > 0 and bits.lo & (bits.lo + 1) == 0:
+                    self.differs_by_multiple(step, position, fact, bits.lo + 1, level)
+            return
         self.connective(step, fact, level, decisive=1)
 
     def _or(self, step: Step, fact: Fact, level: Any) -> None:
@@ -717,12 +728,28 @@ class Refiner:
         """A positive remainder needs a positive dividend, a negative one a negative dividend."""
         if not self.integral(step):
             return
+        self.congruent(step, fact, level)
         fact = summarised(fact)
         a = summarised(self.operand(step, 0, level))
         if fact.lo > 0:
             self.narrow_operand(step, 0, _range(max(fact.lo, a.lo), a.hi), level)
         elif fact.hi < 0:
             self.narrow_operand(step, 0, _range(a.lo, min(fact.hi, a.hi)), level)
+
+    def congruent(self, step: Step, fact: Fact, level: Any) -> None:
+        """A number of which the remainder is known, however it is rounded, differs from that by a multiple."""
+        by = self.operand(step, 1, level)
+        if by.step == 0 and type(by.lo) is int and abs(by.lo) > 1:
+            self.differs_by_multiple(step, 0, fact, abs(by.lo), level)
+
+    def differs_by_multiple(self, step: Step, position: int, fact: Fact, of: int, level: Any) -> None:
+        a = summarised(self.operand(step, position, level))
+        if fact.step != 0 or type(fact.lo) is not int or type(a.lo) is not int or type(a.hi) is not int:
+            return
+        left = strided(a.lo, a.hi, of, fact.lo)
+        if left is None:
+            raise Infeasible
+        self.narrow_operand(step, position, left, level)
 
     def _shift(self, step: Step, fact: Fact, level: Any) -> None:
         k, a = self.operand(step, 1, level), summarised(self.operand(step, 0, level))
