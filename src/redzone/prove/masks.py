@@ -420,7 +420,7 @@ def masked_sites(
         shape, places = lanes
         how = DISCARDED.format("read" if site.effect == "read" else "written")
         try:
-            found = list(_selects(uses, site.home, site.eqn.outvars[0], places, 12, _reads_finite(site.eqn)))
+            found, shape = _ends(uses, site, shape, places)
             if any(one.eqn.primitive in _SCATTERS for one in found):
                 how = DROPPED.format("read" if site.effect == "read" else "written")
         except NotMasked:
@@ -446,6 +446,22 @@ def masked_sites(
             good[key] = min(good.get(key, INSIDE), holds)
     near.update(key for key, holds in good.items() if holds == CLOSE)
     return {key: told[key] for key, holds in good.items() if holds == INSIDE}
+
+
+def _ends(
+    uses: Uses, site: Site, shape: tuple[Any, ...], places: tuple[int, ...]
+) -> tuple[list[_Found], tuple[Any, ...]]:
+    """Every select that what was accessed ends in, and the shape of the index tuples that stay apart on the way.
+
+    Where elements of several are put together, only what decides about all of them will do.
+    """
+    finite = _reads_finite(site.eqn)
+    try:
+        return list(_selects(uses, site.home, site.eqn.outvars[0], places, 12, finite)), shape
+    except NotMasked:
+        if not places or site.effect != "read":
+            raise
+    return list(_selects(uses, site.home, site.eqn.outvars[0], (), 12, finite)), ()
 
 
 def _lanes(site: Site) -> tuple[tuple[Any, ...], tuple[int, ...]] | None:
