@@ -114,6 +114,8 @@ _KIND = _table(
     add="add",
     sub="sub",
     mul="mul",
+    integer_pow="power",
+    square="power",
     neg="neg",
     div="div",
     max="max",
@@ -706,9 +708,28 @@ class Refiner:
             return
         fact = summarised(fact)
         a, b = self.pairwise(step, level)
+        if step.ins[0] == step.ins[1]:
+            self.squared(step, fact, a, level)
+            return
         for position, x, k in ((0, a, b), (1, b, a)):
             if k.step == 0 and type(k.lo) is int and k.lo > 0 and self.fits(step, x.lo * k.lo, x.hi * k.lo):
                 self.narrow_operand(step, position, _range(-(-fact.lo // k.lo), fact.hi // k.lo), level)
+
+    def _power(self, step: Step, fact: Fact, level: Any) -> None:
+        if self.integral(step) and step.eqn.params.get("y", 2) == 2:
+            self.squared(step, summarised(fact), summarised(self.operand(step, 0, level)), level)
+
+    def squared(self, step: Step, fact: Fact, x: Fact, level: Any) -> None:
+        """The root of a square that does not wrap."""
+        if not all(type(n) is int for n in (x.lo, x.hi, fact.lo, fact.hi)) or step.ins[0] in self.program.unknown:
+            return
+        if not self.fits(step, 0, max(x.lo * x.lo, x.hi * x.hi)):
+            return
+        if fact.hi < 0:
+            raise Infeasible
+        root = math.isqrt(fact.hi)
+        least = math.isqrt(fact.lo - 1) + 1 if fact.lo > 0 and x.lo >= 0 else x.lo
+        self.narrow_operand(step, 0, _range(max(least, -root), root), level)
 
     def _div(self, step: Step, fact: Fact, level: Any) -> None:
         b = self.operand(step, 1, level)
