@@ -287,6 +287,13 @@ def a_product_from_minus_one(table, x):
     return table[-jnp.where((y >= -1) & (y < 0.001), down, -95)]  #: unknown
 
 
+@case(f32(8), f32())
+def a_sum_from_zero(table, x):
+    # Beside 1e8 there is no 0.3: the two are put together.
+    y = x - np.float32(1e8)
+    return table[jnp.where((y >= 0) & (y <= 8), 8 - jnp.ceil(y + 0.3).astype(np.int32), 0)]  #: unknown
+
+
 @case(f32(10), f32())
 def a_product_rounded_down(table, x):
     y = x * np.float32(1.1)

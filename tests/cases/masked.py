@@ -264,7 +264,12 @@ def only_odd_ones_are_seen(x, i):
 
 @case(f32(32), i32(5, min=0, max=32))
 def only_ones_with_odd_squares_are_seen(x, i):
-    return jnp.where(i * i % 2 == 1, x.at[i].get(mode="promise_in_bounds"), 0.0)  #: requires
+    return jnp.where(i * i % 2 == 1, x.at[i].get(mode="promise_in_bounds"), 0.0)  #: masked
+
+
+@case(f32(32), i32(5, min=0, max=32))
+def only_ones_beside_even_ones_are_seen(x, i):
+    return jnp.where((i ^ 1) % 2 == 0, x.at[i].get(mode="promise_in_bounds"), 0.0)  #: requires
 
 
 @case(f32(32), i32(5, min=0, max=32))

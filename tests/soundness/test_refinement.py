@@ -58,7 +58,6 @@ OPERATIONS = {
     "a & 255": lambda a, b: a & _at(255, a),
     "a * a": lambda a, b: a * a,
     "a ** 2": lambda a, b: lax.integer_pow(a, 2),
-    "square": lambda a, b: jnp.square(a),
     "max": lax.max,
     "min": lax.min,
     "clamp": lambda a, b: lax.clamp(_at(2, a), a, _at(9, a)),

@@ -917,7 +917,7 @@ class Refiner:
             if after is not before:
                 changed = True
                 if type(after.lo) is float and step.eqn.primitive in PUT_TOGETHER:
-                    after = self.not_yet_rounded(source, before, after)
+                    after = self.not_yet_rounded(step, source, before, after)
             facts.append(after)
         if changed:
             try:
@@ -941,31 +941,32 @@ class Refiner:
             self.tentative[key] = fact
         return fact
 
-    def not_yet_rounded(self, slot: int, before: Fact, after: Fact) -> Fact:
+    def not_yet_rounded(self, step: Step, slot: int, before: Fact, after: Fact) -> Fact:
         """What a float that was compared is to a sum or product that it goes into.
 
         The compiler may fuse the two, or put their constants together: then the one that it goes into is made from the
-        exact number, which lies beside the one that was compared. Zero has its sign from both.
+        exact number, which lies beside the one that was compared, and has its sign. A constant that is added to a sum
+        is first added to the sum's own, and rounded as large as that may be. Factors are not put into sums.
         """
         made = self.defs.get(slot)
         while made is not None and made.kind == SIMPLE and (made.rule is SAME or made.eqn.primitive in MOVES):
             made = self.defs.get(made.ins[0])
         if made is None or made.kind != SIMPLE or type(before.lo) is not float:
             return after
-        primitive = made.eqn.primitive
-        kind = _KIND.get(primitive)
-        if primitive in APART and (kind != "convert" or dtype_info(made.eqn.invars[0].aval.dtype).integral):
+        kind, into, far = _KIND.get(made.eqn.primitive), _KIND.get(step.eqn.primitive), 0.0
+        converted = kind == "convert" and not dtype_info(made.eqn.invars[0].aval.dtype).integral
+        if made.eqn.primitive in APART and not converted:
             return after
-        info, far = dtype_info(made.eqn.outvars[0].aval.dtype), 0.0
         if kind in ("add", "sub"):
-            # A constant that is added next is put together with one that was added before, as large as that may be.
+            if into in ("mul", "div"):
+                return after
             for fact in [self.env[source] for source in made.ins]:
                 if fact.step == 0 and type(fact.lo) is float:
                     far = max(far, abs(fact.lo))
-        lo, hi = after.lo, after.hi
-        if lo != before.lo and math.isfinite(lo) and lo:
+        info, lo, hi = dtype_info(made.eqn.outvars[0].aval.dtype), after.lo, after.hi
+        if lo != before.lo and math.isfinite(lo) and (lo or far):
             lo = max(lo - slack(max(abs(lo), far), info), before.lo)
-        if hi != before.hi and math.isfinite(hi) and hi:
+        if hi != before.hi and math.isfinite(hi) and (hi or far):
             hi = min(hi + slack(max(abs(hi), far), info), before.hi)
         return Fact(lo, hi, 0 if lo == hi and not after.nan else 1, after.nan)
 
