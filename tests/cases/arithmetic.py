@@ -245,3 +245,37 @@ def about_the_greatest_of_a_short_table(x, score):
 @case(f32(20), f32(20))
 def about_the_greatest_of_anything(x, score):
     return x[lax.approx_min_k(score, 4)[1]]  #: safe
+
+
+# Roots of squares that do not wrap.
+
+
+@case(f32(10), i32(min=0, max=99))
+def the_root_of_a_number(x, n):
+    return x[lax.while_loop(lambda r: (r + 1) * (r + 1) <= n, lambda r: r + 1, 0)]  #: safe
+
+
+@case(f32(9), i32(min=0, max=99))
+def the_root_of_a_number_too_large(x, n):
+    return x[lax.while_loop(lambda r: (r + 1) * (r + 1) <= n, lambda r: r + 1, 0)]  #: unsafe
+
+
+@case(f32(19), i32(5, min=-1000, max=1000))
+def within_a_circle(x, r):
+    return jnp.where(r**2 < 100, x[r + 9], 0.0)  #: masked
+
+
+@case(f32(18), i32(5, min=-1000, max=1000))
+def within_a_circle_too_large(x, r):
+    return jnp.where(r**2 < 100, x[r + 9], 0.0)  #: unsafe
+
+
+@case(f32(10), i32(5, min=0, max=100_000))
+def within_a_circle_that_wraps(x, r):
+    # The square of 92682 is below zero.
+    return jnp.where(r * r < 100, x[r], 0.0)  #: unsafe
+
+
+@case(f32(10), i32(5, min=0, max=46_340))
+def within_a_circle_that_just_does_not_wrap(x, r):
+    return jnp.where(r * r < 100, x[r], 0.0)  #: masked

@@ -219,3 +219,54 @@ def columns_in_order(starts, x):
     redzone.assume((starts[:, 0] == 0) & (starts[:, -1] == 20))
     redzone.assume(starts[1:] >= starts[:-1])
     return x[starts]  #: requires
+
+
+# Multiples of a number.
+
+
+@case(f32(16), i32(min=0, max=15))
+def blocks_that_are_aligned(x, start):
+    redzone.assume(start % 4 == 0)
+    return lax.dynamic_update_slice(x, jnp.zeros(4), (start,))  #: safe
+
+
+@case(f32(16), i32(min=0, max=15))
+def blocks_that_are_aligned_by_bits(x, start):
+    redzone.assume(start & 3 == 0)
+    return lax.dynamic_slice(x, (start,), (4,))  #: safe
+
+
+@case(f32(16), i32(min=-16, max=15))
+def blocks_that_are_aligned_from_the_end(x, start):
+    redzone.assume(lax.rem(start, 4) == 0)
+    return lax.dynamic_slice(x, (start,), (4,))  #: safe
+
+
+@case(f32(16), i32())
+def blocks_that_are_aligned_and_inside(x, start):
+    redzone.assume((start % 4 == 0) & (start >= 0) & (start < 16))
+    return lax.dynamic_slice(x, (start,), (4,))  #: safe
+
+
+@case(f32(16), i32(min=0, max=15))
+def blocks_one_off(x, start):
+    redzone.assume(start % 4 == 1)
+    return lax.dynamic_slice(x, (start,), (4,))  #: unsafe
+
+
+@case(f32(16), i32(min=0, max=15))
+def blocks_aligned_to_less(x, start):
+    redzone.assume(start & 1 == 0)
+    return lax.dynamic_slice(x, (start,), (4,))  #: unsafe
+
+
+@case(f32(16), i32(min=0, max=15))
+def blocks_with_a_bit_unset(x, start):
+    # Bit 1 alone says nothing of bit 0.
+    redzone.assume(start & 2 == 0)
+    return lax.dynamic_slice(x, (start,), (4,))  #: unsafe
+
+
+@case(f32(16), i32(min=0, max=15))
+def masked_where_aligned(x, start):
+    return jnp.where(start % 4 == 0, lax.dynamic_slice(x, (start,), (4,)).sum(), 0.0)  #: masked

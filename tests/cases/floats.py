@@ -235,3 +235,66 @@ def a_bin_of_what_was_clipped_to_the_last_edge(x, value):
 @case(f32(5), f32(8), f32(4))
 def a_bin_between_any_edges(x, value, edges):
     return x[jnp.digitize(value, edges)]  #: safe
+
+
+# Below a number that is compared with: 1 - 2^-24 comes before 1 where a number is one of float32's wherever it is used.
+
+
+@case(f32(10), f32(6))
+def below_one(table, x):
+    return table[jnp.where((x >= 0) & (x < 1), (x * 10).astype(np.int32), 0)]  #: safe
+
+
+@case(f32(10), f32())
+def masked_below_one(table, x):
+    place = (x * 10).astype(np.int32)
+    return jnp.where((x >= 0) & (x < 1), table[place], 0.0)  #: masked
+
+
+@case(f32(10), f32(7), i32(min=0, max=6))
+def an_element_below_one(table, xs, i):
+    x = xs[i]  #: safe
+    return table[jnp.where((x >= 0) & ~(x >= 1), (x * 10).astype(np.int32), 0)]  #: safe
+
+
+@case(f32(10), f32(6))
+def up_to_one(table, x):
+    return table[jnp.where((x >= 0) & (x <= 1), (x * 10).astype(np.int32), 0)]  #: unsafe
+
+
+@case(f32(6), f32())
+def up_to_three_by_halves(table, x):
+    return table[jnp.where((x >= 0) & (x <= 3), (x * 2.0).astype(np.int32), 0)]  #: unsafe
+
+
+@case(f32(10), f32())
+def below_three_as_a_share(table, x):
+    return table[jnp.where((x >= -3) & (x < 3), ((x + 3.0) / 6.0 * 10).astype(np.int32), 0)]  #: unsafe
+
+
+@case(f32(10), f32())
+def a_product_below_one(table, x):
+    # In `y * 10` the product may be one with 11, which was never rounded to what was compared.
+    y = x * np.float32(1.1)
+    return table[jnp.where((y >= 0) & (y < 1), (y * 10).astype(np.int32), 0)]  #: unknown
+
+
+@case(f32(193), f32())
+def a_product_from_minus_one(table, x):
+    # At -0.90909094 it is rounded to -1, and then times 64 and 3 below -192.
+    y = x * np.float32(1.1)
+    down = jnp.floor(y * 64 * 3).astype(np.int32)
+    return table[-jnp.where((y >= -1) & (y < 0.001), down, -95)]  #: unknown
+
+
+@case(f32(8), f32())
+def a_sum_from_zero(table, x):
+    # Beside 1e8 there is no 0.3: the two are put together.
+    y = x - np.float32(1e8)
+    return table[jnp.where((y >= 0) & (y <= 8), 8 - jnp.ceil(y + 0.3).astype(np.int32), 0)]  #: unknown
+
+
+@case(f32(10), f32())
+def a_product_rounded_down(table, x):
+    y = x * np.float32(1.1)
+    return table[jnp.where((y >= 0) & (y < 10), jnp.floor(y).astype(np.int32), 0)]  #: safe

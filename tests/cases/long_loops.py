@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 from jax import lax
 from jax import numpy as jnp
 
@@ -119,3 +120,69 @@ def palindrome_around_a_place(s, middle):
         return (low >= 0) & (high < 12) & (s[jnp.maximum(low, 0)] == s[jnp.minimum(high, 11)])  #: safe
 
     return lax.while_loop(goes_on, lambda ends: (ends[0] - 1, ends[1] + 1), (middle, middle))
+
+
+# Loops that multiply or divide a number end after few iterations.
+
+
+@case(i32(31), i32(min=0))
+def the_bits_of_a_number(bits, n):
+    def body(carry):
+        n, k, bits = carry
+        return n >> 1, k + 1, bits.at[k].set(n & 1)  #: safe
+
+    return lax.while_loop(lambda c: c[0] > 0, body, (n, 0, bits))[2]
+
+
+@case(i32(10), i32(min=0))
+def the_digits_of_a_number(digits, n):
+    def body(carry):
+        n, k, digits = carry
+        return n // 10, k + 1, digits.at[k].set(n % 10)  #: safe
+
+    return lax.while_loop(lambda c: c[0] > 0, body, (n, 0, digits))[2]
+
+
+@case(i32(9), i32(min=0))
+def one_digit_too_few(digits, n):
+    def body(carry):
+        n, k, digits = carry
+        return n // 10, k + 1, digits.at[k].set(n % 10)  #: unknown
+
+    return lax.while_loop(lambda c: c[0] > 0, body, (n, 0, digits))[2]
+
+
+@case(i32(31), i32())
+def the_bits_of_a_negative_number(bits, n):
+    # Shifted, -1 stays -1.
+    def body(carry):
+        n, k, bits = carry
+        return n >> 1, k + 1, bits.at[jnp.minimum(k, 31)].set(n & 1)  #: unsafe
+
+    return lax.while_loop(lambda c: (c[0] != 0) & (c[1] < 40), body, (n, 0, bits))[2]
+
+
+@case(f32(8))
+def strides_that_double(x):
+    def body(carry):
+        stride, total = carry
+        return stride * 2, total + x[stride + 3]  #: safe
+
+    return lax.while_loop(lambda c: c[0] < 8, body, (1, 0.0))[1]
+
+
+@case(f32(7))
+def strides_that_double_too_far(x):
+    def body(carry):
+        stride, total = carry
+        return stride * 2, total + x[stride + 3]  #: unsafe
+
+    return lax.while_loop(lambda c: c[0] < 8, body, (1, 0.0))[1]
+
+
+@case(f32(32), i32(3, min=0, max=1000))
+def logarithms_in_lanes(x, n):
+    def one(n):
+        return lax.while_loop(lambda c: c[0] > 1, lambda c: (c[0] // 2, c[1] + 1), (n, 0))[1]
+
+    return x[jax.vmap(one)(n)]  #: safe

@@ -254,12 +254,22 @@ def a_logarithm_is_added_times_a_condition(x, i, y):
     return x.at[i].add(_inside(i, 10) * jnp.log(y), mode="promise_in_bounds")  #: requires
 
 
-# Seen only where the condition holds: outside it does not, though no bounds say so.
+# Seen only where the condition holds: outside it does not, be it that bounds say so or not.
 
 
 @case(f32(32), i32(5, min=0, max=32))
 def only_odd_ones_are_seen(x, i):
-    return jnp.where(i % 2 == 1, x.at[i].get(mode="promise_in_bounds"), 0.0)  #: requires
+    return jnp.where(i % 2 == 1, x.at[i].get(mode="promise_in_bounds"), 0.0)  #: masked
+
+
+@case(f32(32), i32(5, min=0, max=32))
+def only_ones_with_odd_squares_are_seen(x, i):
+    return jnp.where(i * i % 2 == 1, x.at[i].get(mode="promise_in_bounds"), 0.0)  #: masked
+
+
+@case(f32(32), i32(5, min=0, max=32))
+def only_ones_beside_even_ones_are_seen(x, i):
+    return jnp.where((i ^ 1) % 2 == 0, x.at[i].get(mode="promise_in_bounds"), 0.0)  #: requires
 
 
 @case(f32(32), i32(5, min=0, max=32))
@@ -849,3 +859,57 @@ def a_guarded_read_used_twice_and_guarded_once(x, i):
 
     fits = (i >= 0) & (i < 10)
     return read(i, fits) + read(i + 1, fits)
+
+
+# One condition for all that was read, whatever is made of it.
+
+
+def is_inside(i):
+    return (i >= 0) & (i < 10)
+
+
+@case(f32(10), i32(4))
+def a_sum_if_all_are_inside(x, i):
+    return jnp.where(is_inside(i).all(), x[i].sum(), 0.0)  #: masked
+
+
+@case(f32(10, 3), i32(4))
+def a_mean_if_the_ends_are_inside(x, i):
+    return jnp.where((i.min() >= 0) & (i.max() < 10), x[i].mean(), 0.0)  #: masked
+
+
+@case(f32(10), i32(2, 4))
+def pieces_if_all_are_inside(x, i):
+    read = x[i]  #: masked
+    return jnp.where(is_inside(i).all(), jnp.concatenate([read[0], read[1]]), 0.0)
+
+
+@case(f32(10), i32(4))
+def any_if_all_are_inside(x, i):
+    return is_inside(i).all() & (x[i] > 0).any()  #: masked
+
+
+@case(f32(10), i32(4))
+def a_sum_if_any_is_inside(x, i):
+    return jnp.where(is_inside(i).any(), x[i].sum(), 0.0)  #: requires
+
+
+@case(f32(10), i32(4))
+def a_sum_beside_each(x, i):
+    return jnp.where(is_inside(i), x[i].sum(), 0.0)  #: requires
+
+
+@case(f32(10), i32(4))
+def a_sum_if_not_all_are_inside(x, i):
+    return jnp.where(is_inside(i).all(), 0.0, x[i].sum())  #: requires
+
+
+@case(f32(10), i32(4))
+def a_sum_that_is_also_seen(x, i):
+    read = x[i]  #: requires
+    return jnp.where(is_inside(i).all(), read.sum(), 0.0), read.max()
+
+
+@case(f32(9), i32(4))
+def a_sum_if_all_are_nearly_inside(x, i):
+    return jnp.where(is_inside(i).all(), x[i].sum(), 0.0)  #: unsafe

@@ -127,3 +127,45 @@ def what_counts_from_the_end(x, i):
 @case(f32(4), i32(min=-2, max=0))
 def one_after_what_counts_from_the_end(x, i):
     return lax.dynamic_slice(x, (jnp.where(i < 0, i + 4, i) + 1,), (1,))  #: unsafe
+
+
+# Places behind all elements of another kind.
+
+
+@case(f32(9))
+def a_stable_partition(x):
+    first = x > 0
+    place = jnp.where(first, jnp.cumsum(first) - 1, jnp.sum(first) + jnp.cumsum(~first) - 1)
+    return jnp.zeros(9).at[place].set(x)  #: safe
+
+
+@case(f32(9))
+def a_partition_with_one_place_too_few(x):
+    first = x > 0
+    place = jnp.where(first, jnp.cumsum(first) - 1, jnp.sum(first) + jnp.cumsum(~first) - 1)
+    return jnp.zeros(8).at[place].set(x)  #: unsafe
+
+
+@case(f32(9))
+def a_partition_by_kinds_that_overlap(x):
+    first, second = x > 0, x <= 1
+    place = jnp.where(second, jnp.sum(first) + jnp.cumsum(second) - 1, 0)
+    return jnp.zeros(9).at[place].set(x)  #: unsafe
+
+
+@case(i32(9))
+def passes_of_a_radix_sort(x):
+    def one(k, x):
+        bit = (x >> k) & 1
+        zeros = jnp.sum(1 - bit)
+        place = jnp.where(bit == 1, zeros + jnp.cumsum(bit) - 1, jnp.cumsum(1 - bit) - 1)
+        return jnp.zeros(9, np.int32).at[place].set(x)  #: safe
+
+    return lax.fori_loop(0, 31, one, x)
+
+
+@case(i32(9, min=0, max=127))
+def a_pass_by_two_bits(x):
+    bits = (x >> 3) & 3
+    place = jnp.where(bits == 1, jnp.sum(1 - bits) + jnp.cumsum(bits) - 1, 0)
+    return jnp.zeros(9, np.int32).at[place].set(x)  #: unknown

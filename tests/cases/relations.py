@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+import redzone
 from tests.cases import case, f32, i32
 
 
@@ -134,3 +135,63 @@ def between_three_that_are_in_order(x, a, b, c):
 @case(f32(10), i32(), i32(), i32())
 def between_three_that_are_almost_in_order(x, a, b, c):
     return lax.cond((a <= b) & (b <= c) & (c <= 10) & (a >= 0), lambda: x[a], lambda: 0.0)  #: unsafe
+
+
+# What is less than the last element of an array is found before its end, be it sorted or not.
+
+
+@case(i32(5), f32(5), i32(7))
+def below_the_last_end(ends, x, t):
+    return jnp.where(t < ends[-1], x[jnp.searchsorted(ends, t, side="right")], 0.0)  #: safe masked
+
+
+@case(i32(5), f32(5), i32(7))
+def at_most_the_last_end(ends, x, t):
+    return jnp.where(t <= ends[-1], x[jnp.searchsorted(ends, t, side="right")], 0.0)  #: safe unsafe
+
+
+@case(f32(5), f32(5), f32())
+def at_most_the_last_edge(edges, x, t):
+    return x[jnp.where(edges[-1] >= t, jnp.searchsorted(edges, t), 0)]  #: safe
+
+
+@case(f32(5), f32(5), f32())
+def not_above_the_last_edge(edges, x, t):
+    # A NaN is not above it either, and is found at the end.
+    return x[jnp.where(~(edges[-1] < t), jnp.searchsorted(edges, t), 0)]  #: safe unknown
+
+
+@case(i32(5), f32(5), i32(7))
+def below_another_end(ends, x, t):
+    return jnp.where(t < ends[-2], x[jnp.searchsorted(ends, t, side="right")], 0.0)  #: safe unknown
+
+
+@case(i32(5), i32(5), f32(5), i32())
+def below_the_end_of_others(ends, others, x, t):
+    return jnp.where(t < others[-1], x[jnp.searchsorted(ends, t)], 0.0)  #: safe unknown
+
+
+@case(i32(5), f32(5), i32())
+def promised_below_the_last_end(ends, x, t):
+    redzone.assume(t < ends[-1])
+    return x[jnp.searchsorted(ends, t, side="right")]  #: safe
+
+
+@case(i32(5), f32(5), i32(6))
+def the_lesser_of_it_and_the_last(edges, x, t):
+    return x[jnp.searchsorted(edges, jnp.minimum(t, edges[-1]))]  #: safe
+
+
+@case(i32(5), f32(5), i32(6))
+def clipped_to_the_last(edges, x, t):
+    return x[jnp.searchsorted(edges, jnp.clip(t, 0, edges[-1]))]  #: safe
+
+
+@case(i32(5), f32(5), i32(6))
+def the_lesser_behind_equal_ones(edges, x, t):
+    return x[jnp.searchsorted(edges, jnp.minimum(t, edges[-1]), side="right")]  #: safe unsafe
+
+
+@case(f32(5), f32(5), f32(6))
+def the_lesser_of_what_may_be_nan(edges, x, t):
+    return x[jnp.searchsorted(edges, jnp.minimum(t, edges[-1]))]  #: safe unknown

@@ -19,6 +19,7 @@ from redzone.engine.either import in_either, parts_of
 from redzone.engine.interleaved import Interleaved, interleaved, put_together
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import altogether, before, running_sum, summed
+from redzone.engine.partition import Partition, limited, partition
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, assuming, narrows
 from redzone.engine.rounding import ADDED_ONCE
@@ -380,7 +381,8 @@ class Runner:
             factors = step.extra = _running_sum(program, step) or ()
             step.volatile = bool(factors)
         elif factors is None and rule in _JOINING:
-            factors = step.extra = interleaved(program, step) or (() if rule is _ADD else False)
+            factors = interleaved(program, step) or (partition(program, step) if rule is _ADD else None)
+            factors = step.extra = factors or (() if rule is _ADD else False)
             step.volatile = bool(factors)
         if type(factors) is Step:
             env[step.outs[0]] = before(program, env, factors, fact)
@@ -390,6 +392,9 @@ class Runner:
             return
         if type(factors) is Between:
             env[step.outs[0]] = within(env, step, factors, fact)
+            return
+        if type(factors) is Partition:
+            env[step.outs[0]] = limited(env, factors, fact)
             return
         if rule not in _BLENDED or type(fact.lo) is not int or type(fact.hi) is not int or fact.hi - fact.lo < 2:
             return

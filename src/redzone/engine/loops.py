@@ -15,10 +15,11 @@ from redzone.domains import DtypeInfo, Fact, dtype_info, join, leq, meet, settle
 from redzone.domains.fact import strided
 from redzone.domains.symbolic import at_most
 from redzone.engine.continuing import Condition
+from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.lanes import stay_apart
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import COND, SIMPLE, LoopShape, Program, Step
-from redzone.engine.search import Placed, ends_of, stays_below
+from redzone.engine.search import Lesser, Placed, ends_of, is_before_the_end, stays_below
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
@@ -36,9 +37,14 @@ FAR = 2**40
 NARROWING = 3
 #: A loop of at most so many iterations is gone through one by one where widening lost its carries.
 STEPWISE = 16
+#: The same of one that multiplies or divides a number: as many as the widest has bits, and the end.
+SCALED = 66
 
 _ADD, _SUB, _SELECT, _NE = (primitives()[n] for n in ("add_p", "sub_p", "select_n_p", "ne_p"))
 _CONVERT = primitives()["convert_element_type_p"]
+_SCALING = frozenset(
+    primitives()[f"{n}_p"] for n in ("mul", "div", "shift_left", "shift_right_arithmetic", "shift_right_logical")
+)
 
 
 def thresholds_of(program: Program) -> tuple[int, ...]:
@@ -333,6 +339,9 @@ def _scan(
         ends: Fact | None = None
         if type(search) is Placed:
             ends = ends_of(search, env[search.array], env[search.query], low, high, length)
+        elif type(search) is Lesser:
+            before = is_before_the_end(search, env[search.other], low, high, length)
+            ends = Fact(0, search.size - 1) if before else None
         elif stays_below(search, env[search.last], env[search.share], low, high, length):
             ends = Fact(0, search.size - 1)
         if ends is not None:
@@ -619,6 +628,15 @@ def _while(
                 lambda: limits_of(test) + _near(asked, thresholds_of(test)),
             )
             trips = _trips(carries, when(carries.now, 1))
+            if trips is None and _scales(carries):
+                rest = {i: carries.now[i] for i in carries.moving}
+                goes_on = lambda: when(carries.now, 1, lane) is not None  # noqa: E731
+                states = _states(carries, carries.moving, run, SCALED, goes_on)
+                carries.now.update(rest)
+                if len(states) <= SCALED:
+                    # From the last one it does not go on: that is all of them.
+                    carries.now.update({i: _within(rest[i], fact) for i, fact in _joined(states).items()})
+                    inside = _joined(states[:-1] or states)
             if trips is not None:
                 # Where the body starts it has run less often than it does in all.
                 inside = _grown(carries, carries.moving, last, max(trips, 1))
@@ -674,6 +692,15 @@ def _toward(carries: _Carries, condition: Condition) -> dict[int, Fact]:
         if by == -1 and goal.hi <= first.lo and goal.lo < first.hi:
             return {carry: Fact(goal.lo + 1, first.hi)}
     return {}
+
+
+def _scales(carries: _Carries) -> bool:
+    """Whether an integer is multiplied or divided from one iteration to the next: then a loop ends after few."""
+    for i in carries.moving:
+        step = carries.body.defs.get(carries.body.outs[i]) if carries.info[i].kind in "iu" else None
+        if step is not None and step.kind == SIMPLE and (step.eqn.primitive in _SCALING or step.rule is FLOOR_DIVIDE):
+            return True
+    return False
 
 
 def _trips(carries: _Carries, held: dict[int, Fact] | None) -> int | None:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from redzone.access.site import Site
 from redzone.domains import Fact, dtype_info
+from redzone.engine.search import Placed
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES, Rule
 
@@ -23,7 +24,8 @@ SIGNATURE = 4096
 BITS = [1 << k for k in range(SIGNATURE)]
 
 
-_CONCATENATE = primitives()["concatenate_p"]
+_CONCATENATE, _SLICE = primitives()["concatenate_p"], primitives()["slice_p"]
+_UNMOVED = frozenset(primitives()[n] for n in ("squeeze_p", "reshape_p"))
 _COMPARISONS = frozenset(primitives()[f"{n}_p"] for n in ("lt", "le", "gt", "ge", "eq", "ne"))
 
 
@@ -97,6 +99,7 @@ class Program:
         "_masks",
         "_places",
         "_reruns",
+        "_searched",
         "_supporting",
         "assumptions",
         "calls",
@@ -164,6 +167,7 @@ class Program:
         self._deps: list[int] | None = None
         self._places: dict[int, int] | None = None
         self._reruns: dict[tuple[int, bool], Rerun] = {}
+        self._searched: dict[tuple[int, ...], list[Step]] | None = None
         self._supporting: list[Step] | None = None
 
     @property
@@ -292,6 +296,37 @@ class Program:
                     known.setdefault(step.ins, []).append((step.eqn.primitive.name, step.outs[0]))
             self._compared = known = {ins: found for ins, found in known.items() if len(found) > 1}
         return known
+
+    def searched(self) -> dict[tuple[int, ...], list[Step]]:
+        """By what is looked for in an array and the array's last element, which are compared: the searches."""
+        known = self._searched
+        if known is None:
+            known = self._searched = {}
+            searches = [s for s in self.steps if s.kind == SCAN and s.extra.search is not None and s.outs[1] >= 0]
+            for step in searches:
+                found = step.extra.search
+                if type(found) is Placed and found.whole:
+                    for one in self.steps:
+                        if one.kind == SIMPLE and one.eqn.primitive in _COMPARISONS and found.query in one.ins:
+                            query, last = one.ins if one.ins[0] == found.query else one.ins[::-1]
+                            if self.is_last(last, found.array, found.size):
+                                known.setdefault((query, last), []).append(step)
+        return known
+
+    def is_last(self, slot: int, array: int, size: int) -> bool:
+        """Whether a slot holds the last element of so many."""
+        for _ in range(4):
+            made = self.defs.get(slot)
+            if made is None or made.kind != SIMPLE:
+                return False
+            if made.eqn.primitive is _SLICE:
+                p = made.eqn.params
+                ends = (tuple(p["start_indices"]), tuple(p["limit_indices"]))
+                return made.ins[0] == array and ends == ((size - 1,), (size,))
+            if made.eqn.primitive not in _UNMOVED:
+                return False
+            slot = made.ins[0]
+        return False
 
     def behind(self) -> list[int]:
         """By slot, which values it is made from by plain steps, itself included: a set of bits.

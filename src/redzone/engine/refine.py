@@ -17,10 +17,12 @@ import numpy as np
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
 from redzone.domains.fact import FALSE, SHORT, TRUE, is_small, strided
 from redzone.domains.symbolic import at_most, fits, is_inconclusive
-from redzone.engine.idioms import FLOOR_DIVIDE
+from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.program import BITS, SIGNATURE, SIMPLE, Program, Step
+from redzone.engine.rounding import APART, MOVES, PUT_TOGETHER
 from redzone.engine.wrapping import before_wrap, from_the_end, wrap_of
 from redzone.frontend.compat import primitives
+from redzone.rules.floats import single_below, slack
 from redzone.rules.table import SAME
 
 #: How many equations one refinement may look at.
@@ -123,6 +125,8 @@ _KIND = _table(
     add="add",
     sub="sub",
     mul="mul",
+    integer_pow="power",
+    square="power",
     neg="neg",
     div="div",
     max="max",
@@ -159,6 +163,8 @@ _FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "n
 _NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 
 
+_DIVIDING = (FLOOR_DIVIDE, REMAINDER)
+
 #: What each relation between two integers says of the others between them.
 _SAYS = {
     "lt": {"lt": 1, "le": 1, "gt": 0, "ge": 0, "eq": 0, "ne": 1},
@@ -182,7 +188,7 @@ def _implied(program: Program, step: Step, relation: str) -> list[tuple[int, int
 
 def narrows(program: Program, slot: int) -> int:
     """Which values assuming something of this one can say more about: a set of bits as of `Program.behind`."""
-    known, template, compared = program.narrowing, program.template, program.compared()
+    known, template, compared, searched = program.narrowing, program.template, program.compared(), program.searched()
     waiting = [slot]
     while waiting:
         at = waiting[-1]
@@ -197,7 +203,7 @@ def narrows(program: Program, slot: int) -> int:
                 continue
             mask |= known[again]
         if step is not None and step.kind == SIMPLE:
-            if step.eqn.primitive in _KIND or step.rule is SAME or step.rule is FLOOR_DIVIDE:
+            if step.eqn.primitive in _KIND or step.rule is SAME or step.rule in _DIVIDING:
                 count = len(waiting)
                 for source in step.ins:
                     if template[source] is None:
@@ -210,6 +216,9 @@ def narrows(program: Program, slot: int) -> int:
                     continue
             for _, other in compared.get(step.ins, ()):
                 mask |= BITS[other % SIGNATURE]
+            for pair in (step.ins, step.ins[::-1]) if searched and len(step.ins) == 2 else ():
+                for search in searched.get(pair, ()):
+                    mask |= BITS[search.outs[1] % SIGNATURE]
         known[at] = mask
         waiting.pop()
     return known[slot]
@@ -336,19 +345,23 @@ class Refiner:
         """A float comparison that holds excludes NaN.
 
         The negation of one that fails holds too, unless one of the numbers is NaN: of the other nothing is known then.
+        What is a float32 number wherever it is used (`rounding.rounded_operands`) is at most the greatest of those
+        below the other.
         """
         if relation not in ("lt", "le", "gt", "ge", "eq"):
             return
+        rounded = step.extra
         a, b = summarised(self.operand(step, 0, level)), summarised(self.operand(step, 1, level))
         for position, y, r in ((0, b, relation), (1, a, _FLIPPED[relation])):
             if or_nan and y.nan:
                 continue
             lo = y.lo if r in ("gt", "ge", "eq") else -math.inf
             hi = y.hi if r in ("lt", "le", "eq") else math.inf
+            single = rounded is not None and rounded[position]
             if r == "lt" and math.isfinite(hi):
-                hi = math.nextafter(hi, -math.inf)
+                hi = single_below(hi) if single else math.nextafter(hi, -math.inf)
             if r == "gt" and math.isfinite(lo):
-                lo = math.nextafter(lo, math.inf)
+                lo = -single_below(-lo) if single else math.nextafter(lo, math.inf)
             self.narrow_operand(step, position, Fact(lo, hi, 1, or_nan), level)
 
     def narrow_operand(self, step: Step, position: int, fact: Fact | None, level: Any) -> None:
@@ -395,6 +408,8 @@ class Refiner:
             self.narrow(step.ins[0], new, level)
         elif step.rule is FLOOR_DIVIDE:
             self._floor_divide(step, new, level)
+        elif step.rule is REMAINDER:
+            self.congruent(step, new, level)
 
     def backward(self, step: Step, kind: str, fact: Fact, level: Any) -> None:
         if kind in _FLIPPED:
@@ -410,6 +425,8 @@ class Refiner:
                 if others and step.ins in others:
                     for other, truth in _implied(self.program, step, relation):
                         self.narrow(other, Fact(truth, truth, 0), level)
+                if self.program.searched():
+                    self.found_before(step, relation, level)
         elif kind == "same":
             self.narrow(step.ins[0], fact, level)
         elif kind == "move":
@@ -422,6 +439,22 @@ class Refiner:
                 self.narrow(step.ins[0], summarised(fact), self.behind(step, level))
         else:
             getattr(self, _BACKWARD[kind])(step, fact, level)
+
+    def found_before(self, step: Step, relation: str, level: Any) -> None:
+        """What is less than the last element of an array is found before the array's end (`engine/search.py`)."""
+        for position, asked in ((0, relation), (1, _FLIPPED[relation])):
+            searches = self.program.searched().get((step.ins[position], step.ins[1 - position]), ())
+            inner = self.level_of(step, position, level) if searches else None
+            for search in searches if inner is not None else ():
+                found, out = search.extra.search, search.outs[1]
+                if asked == "lt" or (asked in ("le", "eq") and not found.right):
+                    ends = Fact(0, found.size - 1)
+                    if self.env[out] is not None:
+                        self.narrow(out, ends, inner)
+                    elif inner is ALL and (out, ALL) not in self.known:
+                        # Not yet run: what is known of it will be met with what it turns out to be.
+                        self.known[out, ALL] = ends
+                        self.learnt_since += 1
 
     def is_by_constant(self, step: Step) -> bool:
         """Whether one of the values that a step compares is a known number."""
@@ -466,6 +499,13 @@ class Refiner:
             self.narrow(step.ins[0], Fact(1 - fact.lo, 1 - fact.lo, 0), level)
 
     def _and(self, step: Step, fact: Fact, level: Any) -> None:
+        if self.integral(step):
+            # The last bits of a number, in two's complement, are what it is modulo a power of two.
+            for position in (0, 1):
+                bits = self.operand(step, 1 - position, level)
+                if bits.step == 0 and type(bits.lo) is int and bits.lo > 0 and bits.lo & (bits.lo + 1) == 0:
+                    self.differs_by_multiple(step, position, fact, bits.lo + 1, level)
+            return
         self.connective(step, fact, level, decisive=1)
 
     def _or(self, step: Step, fact: Fact, level: Any) -> None:
@@ -666,9 +706,28 @@ class Refiner:
             return
         fact = summarised(fact)
         a, b = self.pairwise(step, level)
+        if step.ins[0] == step.ins[1]:
+            self.squared(step, fact, a, level)
+            return
         for position, x, k in ((0, a, b), (1, b, a)):
             if k.step == 0 and type(k.lo) is int and k.lo > 0 and self.fits(step, x.lo * k.lo, x.hi * k.lo):
                 self.narrow_operand(step, position, _range(-(-fact.lo // k.lo), fact.hi // k.lo), level)
+
+    def _power(self, step: Step, fact: Fact, level: Any) -> None:
+        if self.integral(step) and step.eqn.params.get("y", 2) == 2:
+            self.squared(step, summarised(fact), summarised(self.operand(step, 0, level)), level)
+
+    def squared(self, step: Step, fact: Fact, x: Fact, level: Any) -> None:
+        """The root of a square that does not wrap."""
+        if not all(type(n) is int for n in (x.lo, x.hi, fact.lo, fact.hi)) or step.ins[0] in self.program.unknown:
+            return
+        if not self.fits(step, 0, max(x.lo * x.lo, x.hi * x.hi)):
+            return
+        if fact.hi < 0:
+            raise Infeasible
+        root = math.isqrt(fact.hi)
+        least = math.isqrt(fact.lo - 1) + 1 if fact.lo > 0 and x.lo >= 0 else x.lo
+        self.narrow_operand(step, 0, _range(max(least, -root), root), level)
 
     def _div(self, step: Step, fact: Fact, level: Any) -> None:
         b = self.operand(step, 1, level)
@@ -688,12 +747,28 @@ class Refiner:
         """A positive remainder needs a positive dividend, a negative one a negative dividend."""
         if not self.integral(step):
             return
+        self.congruent(step, fact, level)
         fact = summarised(fact)
         a = summarised(self.operand(step, 0, level))
         if fact.lo > 0:
             self.narrow_operand(step, 0, _range(max(fact.lo, a.lo), a.hi), level)
         elif fact.hi < 0:
             self.narrow_operand(step, 0, _range(a.lo, min(fact.hi, a.hi)), level)
+
+    def congruent(self, step: Step, fact: Fact, level: Any) -> None:
+        """A number of which the remainder is known, however it is rounded, differs from that by a multiple."""
+        by = self.operand(step, 1, level)
+        if by.step == 0 and type(by.lo) is int and abs(by.lo) > 1:
+            self.differs_by_multiple(step, 0, fact, abs(by.lo), level)
+
+    def differs_by_multiple(self, step: Step, position: int, fact: Fact, of: int, level: Any) -> None:
+        a = summarised(self.operand(step, position, level))
+        if fact.step != 0 or type(fact.lo) is not int or type(a.lo) is not int or type(a.hi) is not int:
+            return
+        left = strided(a.lo, a.hi, of, fact.lo)
+        if left is None:
+            raise Infeasible
+        self.narrow_operand(step, position, left, level)
 
     def _shift(self, step: Step, fact: Fact, level: Any) -> None:
         k, a = self.operand(step, 1, level), summarised(self.operand(step, 0, level))
@@ -839,6 +914,8 @@ class Refiner:
                 after = self.recomputed.get((source, inner)) or self.recompute(source, inner, depth - 1)
             if after is not before:
                 changed = True
+                if type(after.lo) is float and step.eqn.primitive in PUT_TOGETHER:
+                    after = self.not_yet_rounded(step, source, before, after)
             facts.append(after)
         if changed:
             try:
@@ -861,6 +938,35 @@ class Refiner:
         else:
             self.tentative[key] = fact
         return fact
+
+    def not_yet_rounded(self, step: Step, slot: int, before: Fact, after: Fact) -> Fact:
+        """What a float that was compared is to a sum or product that it goes into.
+
+        The compiler may fuse the two, or put their constants together: then the one that it goes into is made from the
+        exact number, which lies beside the one that was compared, and has its sign. A constant that is added to a sum
+        is first added to the sum's own, and rounded as large as that may be. Factors are not put into sums.
+        """
+        made = self.defs.get(slot)
+        while made is not None and made.kind == SIMPLE and (made.rule is SAME or made.eqn.primitive in MOVES):
+            made = self.defs.get(made.ins[0])
+        if made is None or made.kind != SIMPLE or type(before.lo) is not float:
+            return after
+        kind, into, far = _KIND.get(made.eqn.primitive), _KIND.get(step.eqn.primitive), 0.0
+        converted = kind == "convert" and not dtype_info(made.eqn.invars[0].aval.dtype).integral
+        if made.eqn.primitive in APART and not converted:
+            return after
+        if kind in ("add", "sub"):
+            if into in ("mul", "div"):
+                return after
+            for fact in [self.env[source] for source in made.ins]:
+                if fact.step == 0 and type(fact.lo) is float:
+                    far = max(far, abs(fact.lo))
+        info, lo, hi = dtype_info(made.eqn.outvars[0].aval.dtype), after.lo, after.hi
+        if lo != before.lo and math.isfinite(lo) and (lo or far):
+            lo = max(lo - slack(max(abs(lo), far), info), before.lo)
+        if hi != before.hi and math.isfinite(hi) and (hi or far):
+            hi = min(hi + slack(max(abs(hi), far), info), before.hi)
+        return Fact(lo, hi, 0 if lo == hi and not after.nan else 1, after.nan)
 
 
 def assuming(program: Program, env: list[Any], slot: int, truth: int, level: Any) -> Refiner | None:

@@ -26,18 +26,20 @@ def _named(*names: str) -> frozenset[Any]:
     return frozenset(_P[n + "_p"] for n in names if n + "_p" in _P)
 
 
-#: What makes constants, in place of a primitive, and what makes inputs.
-_CONSTANT, _GIVEN = "constant", "given"
+#: What makes constants, in place of a primitive, what makes the program's inputs, and those of a part of it.
+_CONSTANT, _INPUT, _GIVEN = "constant", "input", "given"
 #: What gives a number another place, or another sign, and nothing else.
-_MOVES = _named("broadcast_in_dim", "reshape", "squeeze", "copy", "stop_gradient", "neg")
+MOVES = _named("broadcast_in_dim", "reshape", "squeeze", "slice", "transpose", "rev", "copy", "stop_gradient", "neg")
 #: What no compiler takes apart to put a product or sum of its own together.
-_APART = _named("max", "min", "clamp", "floor", "ceil", "round", "bitcast_convert_type", "dynamic_slice", "gather")
-_APART |= {_CONSTANT, _P["convert_element_type_p"]}
+APART = _named("max", "min", "clamp", "floor", "ceil", "round", "bitcast_convert_type", "dynamic_slice", "gather")
+APART |= {_CONSTANT, _INPUT, _P["convert_element_type_p"]}
 _LIMITS = _named("max", "min", "clamp")
 _READS = _named("dynamic_slice", "gather")
 _CONVERT, _ADD, _SUB, _MUL, _FLOOR = (_P[n + "_p"] for n in ("convert_element_type", "add", "sub", "mul", "floor"))
+#: What a compiler may fuse with what makes its operands, or put its constants together with theirs.
+PUT_TOGETHER = _named("add", "sub", "mul", "div", "dot_general", "integer_pow", "square", "reduce_sum", "cumsum")
 #: By primitive: what may make its operands for it to be rounded once.
-_BEFORE = {_MUL: _APART | {_ADD, _SUB}, _ADD: _APART | {_MUL}, _SUB: _APART | {_MUL}}
+_BEFORE = {_MUL: APART | {_ADD, _SUB}, _ADD: APART | {_MUL}, _SUB: APART | {_MUL}}
 
 
 def _once(function: Any) -> Rule:
@@ -59,6 +61,7 @@ def _fraction(eqn: Any, a: Fact, b: Fact) -> Fact:
 _FRACTION = Rule(_fraction, pointwise=True)
 _ONCE = {_MUL: _once(floats.mul), _ADD: _once(floats.add), _SUB: _once(floats.sub)}
 ROUNDS = frozenset(_ONCE)
+ORDERS = _named("lt", "le", "gt", "ge")
 #: The rule of a sum that is rounded once.
 ADDED_ONCE = _ONCE[_ADD]
 
@@ -82,14 +85,26 @@ def is_limited(frame: Frame, atom: Any) -> bool:
 def settled(frame: Frame, atom: Any) -> str:
     """Whether a number is one wherever it is used: "constant" or "rounded", or "read", of what may be a product yet."""
     frame, atom, made = _source(frame, atom)
-    if made is _GIVEN:
-        # Only of the whole program it is known that nothing is put together with what makes its inputs.
-        return "rounded" if frame.parent is None and frame.jaxpr is frame.slicer.inventory.keep[0] else ""
     if made is _SUB:
         return "rounded" if _is_fraction(frame, *frame.maker(atom).invars) else ""
-    if made is _CONSTANT or made in _READS:
-        return "constant" if made is _CONSTANT else "read"
-    return "rounded" if made in _APART else ""
+    if made is _CONSTANT:
+        return "constant"
+    if made in _READS:
+        return "rounded" if _made_by(frame, frame.maker(atom).invars[0]) is _INPUT else "read"
+    return "rounded" if made in APART else ""
+
+
+def rounded_operands(frame: Frame, eqn: Any) -> tuple[bool, bool]:
+    """Which of the float32 numbers that an equation compares are such numbers wherever they are used.
+
+    Below 1 lies 1 - 2^-24 then, and nothing between them. A product or sum may be looked at before it is rounded.
+    """
+    first, second = eqn.invars
+    return _is_rounded(frame, first), _is_rounded(frame, second)
+
+
+def _is_rounded(frame: Frame, atom: Any) -> bool:
+    return type(atom) is not Literal and settled(frame, atom) == "rounded"
 
 
 def _is_fraction(frame: Frame, number: Any, whole: Any) -> bool:
@@ -114,14 +129,16 @@ def _source(frame: Frame, atom: Any) -> tuple[Frame, Any, Any]:
             continue
         made = frame.maker(atom)
         if made is None:
-            return frame, atom, _GIVEN
+            # Only of the whole program it is known that nothing is put together with what makes its inputs.
+            whole = frame.parent is None and frame.jaxpr is frame.slicer.inventory.keep[0]
+            return frame, atom, _INPUT if whole else _GIVEN
         if made.primitive in CALLS and made.primitive is not SHARD_MAP_P:
             inner, consts = open_jaxpr(made.params[CALLS[made.primitive]])
             if len(inner.invars) != len(made.invars) or len(inner.outvars) != len(made.outvars):
                 return frame, atom, made.primitive
             result = inner.outvars[made.outvars.index(atom)]
             frame, atom = frame.inside(inner, dict(zip(inner.invars, made.invars, strict=True)), consts), result
-        elif made.primitive in _MOVES or (
+        elif made.primitive in MOVES or (
             made.primitive is _CONVERT and made.invars[0].aval.dtype == made.outvars[0].aval.dtype
         ):
             atom = made.invars[0]

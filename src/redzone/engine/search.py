@@ -5,7 +5,9 @@ or not: never behind an element at which, and at all after which, it would turn 
 
 `jax.random.choice(p=…)` searches cumsum(p) for cumsum(p)[-1] · (1 - u). A search among n elements ends at n
 only if its last comparison, with element n - 1, found the query greater. A share of at most 1 of a last
-element that is not negative is, rounded or not, at most that element, because rounding is monotone.
+element that is not negative is, rounded or not, at most that element, because rounding is monotone. So is the lesser
+of that element and another number, and so is, where it holds, what is compared with it: a search that goes on behind
+equal elements ends before n if the query is less.
 """
 
 from __future__ import annotations
@@ -16,11 +18,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from redzone.domains import Fact, summarised
+from redzone.domains import Fact, dtype_info, summarised
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
 
 _P = primitives()
-_ADD, _SUB, _DIV, _MUL, _EQ, _NE = (_P[n] for n in ("add_p", "sub_p", "div_p", "mul_p", "eq_p", "ne_p"))
+_ADD, _SUB, _DIV, _MUL, _MIN, _EQ, _NE = (_P[n + "_p"] for n in ("add", "sub", "div", "mul", "min", "eq", "ne"))
 _SELECT, _GATHER, _DYNAMIC_SLICE, _SLICE = (
     _P["select_n_p"],
     _P["gather_p"],
@@ -64,10 +66,24 @@ class Placed(NamedTuple):
     """The slot of the array."""
     query: int
     right: bool
+    whole: bool
+    """Whether it is known to search the whole array, and to the end."""
 
     def moved(self, slots: tuple[int, ...]) -> Placed:
         """The same over other slots."""
-        return Placed(self.size, slots[0], slots[1], self.right)
+        return Placed(self.size, slots[0], slots[1], self.right, self.whole)
+
+
+class Lesser(NamedTuple):
+    """The query of a search is the lesser of the array's last element and another number."""
+
+    size: int
+    other: int
+    """The slot of the other number."""
+
+    def moved(self, slots: tuple[int, ...]) -> Lesser:
+        """The same over other slots."""
+        return Lesser(self.size, slots[0])
 
 
 def search_of(jaxpr: Any, consts: int, fixed: dict[int, int]) -> Search | None:
@@ -91,6 +107,9 @@ def search_of(jaxpr: Any, consts: int, fixed: dict[int, int]) -> Search | None:
     if compared is None or compared.primitive not in (_LE_TO, _LT_TO) or not _is_middle(made, middle, low, high, twos):
         return None
     query, element = (_without_zeros_and_nans(made, a) for a in compared.invars)
+    if dtype_info(query.aval.dtype).kind == "f" and query is compared.invars[0]:
+        # To a total order -0 and 0 are two numbers.
+        return None
     array = _element_at(made, element, middle)
     inputs = list(jaxpr.invars[:consts])
     if query not in inputs or array not in inputs:
@@ -187,12 +206,37 @@ def factors(resolve: Resolve, frame: Any, query: Any, array: Any, size: Any) -> 
         return None
     where = resolve(frame, array)
     for last, share in (eqn.invars, eqn.invars[::-1]):
-        if _is_last(resolve, at, last, where, size):
+        if is_last(resolve, at, last, where, size):
             return at, last, share
     return None
 
 
-def _is_last(resolve: Resolve, frame: Any, atom: Any, array: tuple[Any, Any], size: Any) -> bool:
+def lesser(resolve: Resolve, frame: Any, query: Any, array: Any, size: Any) -> tuple[Any, Any] | None:
+    """(frame, other number) if a query is the lesser of it and the last element of the array searched.
+
+    Where that is made inside a call, as by jnp.clip, the query stands for the other number: it is NaN if that is.
+    """
+    where = resolve(frame, array)
+    outside, asked = at, least = resolve(frame, query)
+    for _ in range(4):
+        eqn = None if type(least) is Literal else at.maker(least)
+        if eqn is None or eqn.primitive is not _JIT:
+            break
+        inner, consts = open_jaxpr(eqn.params["jaxpr"])
+        if len(inner.invars) != len(eqn.invars) or len(inner.outvars) != len(eqn.outvars):
+            return None
+        result = inner.outvars[eqn.outvars.index(least)]
+        at, least = resolve(at.inside(inner, dict(zip(inner.invars, eqn.invars, strict=True)), consts), result)
+    if eqn is None or eqn.primitive is not _MIN:
+        return None
+    for last, other in (eqn.invars, eqn.invars[::-1]):
+        if is_last(resolve, at, last, where, size):
+            return (at, other) if at is outside else (outside, asked)
+    return None
+
+
+def is_last(resolve: Resolve, frame: Any, atom: Any, array: tuple[Any, Any], size: Any) -> bool:
+    """Whether an atom is the last element of the array."""
     for _ in range(4):
         frame, atom = resolve(frame, atom)
         eqn = None if type(atom) is Literal else frame.maker(atom)
@@ -220,9 +264,19 @@ def stays_below(share: Share, last: Fact, part: Fact, low: Fact, high: Fact, rou
     return _closes(share.size, low, high, rounds)
 
 
+def is_before_the_end(found: Lesser, other: Fact, low: Fact, high: Fact, rounds: Any) -> bool:
+    """The same of a lesser number: where the last element is NaN so is the query, and that is not behind it."""
+    return not other.nan and _closes(found.size, low, high, rounds)
+
+
 def _closes(size: int, low: Fact, high: Fact, rounds: Any) -> bool:
     """Whether a search of the whole array has at most one element left in the end, however its comparisons come out."""
-    if not (low.step == 0 and low.lo == 0 and high.step == 0 and high.lo == size and type(rounds) is int):
+    return low.step == 0 and low.lo == 0 and high.step == 0 and high.lo == size and is_long_enough(size, rounds)
+
+
+def is_long_enough(size: int, rounds: Any) -> bool:
+    """Whether so many rounds leave one element of as many as the array has, and look at one at least."""
+    if type(rounds) is not int or rounds < 1:
         return False
     left = size
     for _ in range(min(rounds, size)):

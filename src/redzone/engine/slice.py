@@ -34,8 +34,8 @@ from redzone.engine.inventory import (
     constants_of,
 )
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Assumption, LoopShape, Program, Step
-from redzone.engine.rounding import ROUNDS, is_limited, rounded_once
-from redzone.engine.search import Placed, Share, factors, search_of
+from redzone.engine.rounding import ORDERS, ROUNDS, is_limited, rounded_once, rounded_operands
+from redzone.engine.search import Lesser, Placed, Share, factors, is_last, is_long_enough, lesser, search_of
 from redzone.engine.sharing import share
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
@@ -60,7 +60,7 @@ _RENAMING = frozenset(
     for n in ("copy", "stop_gradient", "sharding_constraint", "pvary", "name", "convert_element_type")
     if n + "_p" in primitives()
 )
-_ARGMAX_P = primitives()["argmax_p"]
+_ARGMAX_P, _SPREAD_P = primitives()["argmax_p"], primitives()["broadcast_in_dim_p"]
 _SIDE_BY_SIDE = frozenset(primitives()[n] for n in ("concatenate_p", "stack_p") if n in primitives())
 #: How many bools put side by side are looked at where the first true one is asked for.
 BOOLS = 16
@@ -120,7 +120,7 @@ class Frame:
         self.wanted: dict[Any, dict[Any, windows.Want]] = {}
         """By variable: the parts of it that were asked for."""
         self.floats: dict[Any, int] = {}
-        """Slots of floats that are only compared."""
+        """Slots of floats that, so far, are only compared."""
         self.told: dict[Any, Definition] = {}
         """By input: how it was made from others, outside."""
         self.call: Any = None
@@ -438,7 +438,11 @@ class _Build:
             fact = self.slicer.constant(frame.consts[atom])
         elif atom not in frame.inputs:
             frame.pending += 1
-        found = frame.slots[atom] = self.new(fact)
+        compared = frame.floats.pop(atom, -1) if frame.floats else -1
+        if compared >= 0:
+            # Comparisons behind this have a slot for it, which is now found out about.
+            self.template[compared] = fact
+        found = frame.slots[atom] = compared if compared >= 0 else self.new(fact)
         return found
 
     def literal(self, atom: Any) -> int:
@@ -565,8 +569,11 @@ class _Build:
             ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
         outs = (slots[outvars[0]],) if len(outvars) == 1 else tuple([slots.get(v, -1) for v in outvars])
         step = Step(SIMPLE, eqn, tuple(ins), outs, rule)
-        if primitive is _ADD_P and outvars[0].aval.dtype is SINGLE:
-            self.between(eqn, frame, step)
+        if primitive is _ADD_P:
+            if outvars[0].aval.dtype is SINGLE:
+                self.between(eqn, frame, step)
+        elif primitive in ORDERS and eqn.invars[0].aval.dtype is SINGLE:
+            step.extra = rounded_operands(frame, eqn)
         self.steps.append(step)
 
     def between(self, eqn: Any, frame: Frame, step: Step) -> None:
@@ -650,7 +657,7 @@ class _Build:
         """Give a value's slot to the atom that it is another name of; a step only where that has one already."""
         while type(atom) is not Literal and atom in frame.bindings and frame.parent is not None:
             frame, atom = frame.parent, frame.bindings[atom]
-        if type(atom) is Literal or atom in frame.slots or atom in frame.consts:
+        if type(atom) is Literal or atom in frame.slots or atom in frame.consts or atom in frame.floats:
             self.emit(SIMPLE, eqn, (self.slot(frame, atom),), (slot,)).rule = SAME
         else:
             frame.slots[atom] = slot
@@ -662,6 +669,8 @@ class _Build:
         if type(atom) is Literal or dtype_info(getattr(atom.aval, "dtype", None)).integral:
             return self.slot(frame, atom)
         if self.slicer.everything or self.is_asked(frame, atom) or self.is_known(frame, atom, FOLDED_DEPTH):
+            return self.slot(frame, atom)
+        if self.is_cut_of_asked(frame, atom):
             return self.slot(frame, atom)
         return self.compared(frame, atom)
 
@@ -700,6 +709,19 @@ class _Build:
             or self.is_known(frame, a, depth - 1)
             for a in eqn.invars
         )
+
+    def is_cut_of_asked(self, frame: Frame, atom: Any) -> bool:
+        """Whether a float is an element, at a place that is written down, of an array that is part of the program."""
+        if atom.aval.shape != ():
+            return False
+        for _ in range(3):
+            eqn = frame.maker(atom)
+            if eqn is None or eqn.primitive not in _CUTS or type(eqn.invars[0]) is Literal:
+                return False
+            atom = eqn.invars[0]
+            if self.is_asked(frame, atom):
+                return True
+        return False
 
     def is_asked(self, frame: Frame, atom: Any) -> bool:
         at: Frame | None = frame
@@ -937,13 +959,36 @@ class _Build:
             return
         query, array = eqn.invars[found.query], eqn.invars[found.array]
         parts = factors(self.resolve, frame, query, array, found.size) if not found.right else None
+        less = lesser(self.resolve, frame, query, array, found.size) if not found.right and parts is None else None
         if parts is not None:
             at, last, part = parts
             shape.also = (self.slot(at, last), self.slot(at, part))
             shape.search = Share(found.size, *shape.also)
+        elif less is not None:
+            shape.also = (self.slot(*less),)
+            shape.search = Lesser(found.size, shape.also[0])
         elif self.is_at_hand(frame, query) and self.is_at_hand(frame, array):
             shape.also = (self.slot(frame, array), self.slot(frame, query))
-            shape.search = Placed(found.size, shape.also[0], shape.also[1], found.right)
+            first, end = (self.filled(frame, atom) for atom in eqn.invars[-2:])
+            whole = first == 0 and end == found.size and is_long_enough(found.size, shape.length)
+            shape.search = Placed(found.size, shape.also[0], shape.also[1], found.right, whole)
+            self.ask_for_last(frame, array, found.size)
+
+    def ask_for_last(self, frame: Frame, array: Any, size: int) -> None:
+        """Ask for the last element of a searched array of floats where anything is compared with it."""
+        at: Frame | None = frame
+        where = self.resolve(frame, array)
+        while at is not None:
+            for atom in list(at.floats):
+                if is_last(self.resolve, at, atom, where, size):
+                    self.slot(at, atom)
+            at = at.parent
+
+    def filled(self, frame: Frame, atom: Any) -> int | None:
+        """The integer that a value, or every element of it, is known to be before anything runs."""
+        frame, atom = self.resolve(frame, atom)
+        eqn = None if type(atom) is Literal else frame.maker(atom)
+        return self.number(frame, eqn.invars[0] if eqn is not None and eqn.primitive is _SPREAD_P else atom)
 
     def is_at_hand(self, frame: Frame, atom: Any) -> bool:
         """Whether an atom is a constant, an integer, an input or held between others: not a float for which much may

@@ -521,15 +521,16 @@ def masked_sites(
         how = DISCARDED.format("read" if site.effect == "read" else "written")
         result = (site.eqn.outvars[0], places, _reads_finite(site.eqn))
         home = _View(site.home, [result], [site.eqn.invars[c.operand] for c in site.columns], site.chain)
-        try:
-            looked = [(home, list(_selects(uses, site.home, *result[:2], 12, result[2])))]
-            if any(one.eqn.primitive in _SCATTERS for one in looked[0][1]):
-                how = DROPPED.format("read" if site.effect == "read" else "written")
-        except NotMasked:
-            looked = _outside(uses, home, LEVELS)
-            if not looked:
-                how, looked = NOTHING, _adding(uses, home, site)
-                shape = tuple(site.eqn.invars[1].aval.shape[:-1]) if looked else shape
+        looked = _ends(uses, home)
+        if not looked and places and site.effect == "read":
+            # Where elements of several index tuples are put together, only what decides about all of them will do.
+            shape, home = (), home._replace(results=[(result[0], (), result[2])])
+            looked = _ends(uses, home)
+        if any(one.eqn.primitive in _SCATTERS for _, found in looked for one in found):
+            how = DROPPED.format("read" if site.effect == "read" else "written")
+        if not looked:
+            how, looked = NOTHING, _adding(uses, home, site)
+            shape = tuple(site.eqn.invars[1].aval.shape[:-1]) if looked else shape
         known = [(view, _not_made_from(uses, view, found, shape)) for view, found in looked]
         if len(known) == 1 and known[0][0] is home and known[0][1] and all(known[0][1]):
             thrown[id(site.eqn)] = [[(w.condition, w.picked) for w in ways] for ways in known[0][1]]
@@ -577,32 +578,29 @@ def _around(uses: Uses, view: _View, outs: list[_Result]) -> list[tuple[_View, A
     return found
 
 
-def _outside(uses: Uses, view: _View, levels: int) -> list[tuple[_View, list[_Found]]]:
-    """Every select that what an access yields ends in, in all the jaxprs that call its own; nothing if some have none.
+def _ends(uses: Uses, view: _View, levels: int = LEVELS) -> list[tuple[_View, list[_Found]]]:
+    """Every select that what an access yields ends in, where it stands or in all the jaxprs that call that.
 
-    A jaxpr that only passes it on is called by others in turn.
+    Nothing if some have none. A jaxpr that only passes it on is called by others in turn.
     """
-    if not levels or not uses.callers(view.jaxpr):
-        return []
+    jaxpr = view.jaxpr
     try:
-        outs = [out for v, places, finite in view.results for out in _leaving(uses, view.jaxpr, v, places, 12, finite)]
+        every = [_selects(uses, jaxpr, var, places, 12, finite) for var, places, finite in view.results]
+        return [(view, [one for found in every for one in found])]
+    except NotMasked:
+        if not levels or not uses.callers(jaxpr):
+            return []
+    try:
+        outs = [out for v, places, finite in view.results for out in _leaving(uses, jaxpr, v, places, 12, finite)]
     except NotMasked:
         return []
-    found: list[tuple[_View, list[_Found]]] = []
+    result: list[tuple[_View, list[_Found]]] = []
     for around, _ in _around(uses, view, outs):
-        try:
-            here = [
-                one
-                for var, places, finite in around.results
-                for one in _selects(uses, around.jaxpr, var, places, 12, finite)
-            ]
-            further = [(around, here)]
-        except NotMasked:
-            further = _outside(uses, around, levels - 1)
+        further = _ends(uses, around, levels - 1)
         if not further:
             return []
-        found += further
-    return found
+        result += further
+    return result
 
 
 def _adding(uses: Uses, home: _View, site: Site) -> list[tuple[_View, list[_Found]]]:

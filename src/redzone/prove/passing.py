@@ -18,6 +18,12 @@ _REDUCED = frozenset(
     for name in ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "argmax", "argmin")
     if f"{name}_p" in _P
 )
+#: What may be done with all elements of a value that is kept or thrown away as one.
+_MIXED = frozenset(
+    _P[f"{name}_p"]
+    for name in ("concatenate", "slice", "pad", "rev", "cumsum", "cumprod", "cummax", "cummin")
+    if f"{name}_p" in _P
+)
 
 
 class NotMasked(Exception):
@@ -41,7 +47,9 @@ def moved(eqn: Any, position: int, places: tuple[int, ...]) -> tuple[int, ...]:
             return tuple(p - sum(a < p for a in axes) for p in places)
     elif primitive is _DOT:
         return _multiplied(eqn, position, places)
-    elif primitive in RULES and RULES[primitive].pointwise and source == target:
+    elif (primitive in RULES and RULES[primitive].pointwise and source == target) or (
+        not places and primitive in _MIXED
+    ):
         return places
     raise NotMasked
 

@@ -17,6 +17,7 @@ from redzone.engine import Analysis, Seen
 from redzone.frontend.trace import Input, Traced
 from redzone.prove.concrete_nan import nothing_but_nan
 from redzone.prove.conditions import Proposal
+from redzone.prove.edges import EDGES, at_the_edges
 from redzone.prove.exact import inputs_at
 from redzone.prove.made_of import ends_by_itself, leaves_made_of
 from redzone.prove.masks import Thrown
@@ -127,12 +128,13 @@ class Seeking:
 
     @recorded("draws")
     def drawn(self, sites: list[Site]) -> dict[int, Witness]:
-        """Accesses near their arrays that an input drawn at random takes outside, in a program that is not large."""
+        """Accesses near their arrays that an input at random, or near a number of the program, takes outside it."""
         near = [site for site in sites if all(is_near(site, one) for one in self.analysis.seen[id(site.eqn)])]
         if not near or self.analysis.inventory.equations > LARGE:
             return {}
-        tried = at_random(self.traced.inputs, self.facts)
-        found = self.shown(near, tried, self.guesses, self.tried, DRAWS)
+        inputs, facts = self.traced.inputs, self.facts
+        tried = itertools.chain(at_the_edges(self.analysis.inventory.keep, inputs, facts), at_random(inputs, facts))
+        found = self.shown(near, tried, self.guesses, self.tried, DRAWS + EDGES)
         return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
 
     def at_some_sizes(self, sites: list[Site]) -> dict[int, Witness]:

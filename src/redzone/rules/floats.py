@@ -49,6 +49,14 @@ def _is_normal(x: float, info: DtypeInfo) -> bool:
     return info.bits == 32 and 2.0**-126 <= abs(x) < 2.0**127
 
 
+def single_below(x: float) -> float:
+    """The greatest number of float32 that is less than this one; where numbers may count as zero, the next double."""
+    if not 2.0**-125 <= abs(x) < 2.0**127:
+        return math.nextafter(x, -_INF)
+    single = np.float32(x)
+    return float(single) if float(single) < x else float(np.nextafter(single, np.float32(-_INF)))
+
+
 def _holds(x: float, info: DtypeInfo) -> bool:
     """Whether float32 holds a number exactly, as a normal number."""
     return _is_normal(x, info) and float(np.float32(x)) == x
@@ -67,7 +75,7 @@ def _exact(x: float, info: DtypeInfo) -> bool:
     return abs(x) <= 2.0 ** min(info.mantissa, 52) and x == math.floor(x)
 
 
-def _slack(x: float, info: DtypeInfo) -> float:
+def slack(x: float, info: DtypeInfo) -> float:
     """Two units in the last place of the dtype at x, its smallest normal number included."""
     return max(abs(x) * 2.0 ** (2 - info.mantissa), smallest(info))
 
@@ -89,7 +97,7 @@ def _up(x: float, info: DtypeInfo) -> float:
         return x
     if x == -_INF:
         return -greatest(info)
-    moved = x + _slack(x, info)
+    moved = x + slack(x, info)
     return moved if moved < greatest(info) else _INF
 
 
@@ -135,7 +143,7 @@ def div(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     corners = [x / y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
     # Division may be done as a product with a reciprocal: one rounding more, also of exact quotients.
     lo, hi = min(corners), max(corners)
-    lo, hi = lo - (_slack(lo, info) if lo else 0.0), hi + (_slack(hi, info) if hi else 0.0)
+    lo, hi = lo - (slack(lo, info) if lo else 0.0), hi + (slack(hi, info) if hi else 0.0)
     return outward(lo, hi, a.nan or b.nan, info)
 
 
