@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import dtype_info
+from redzone.prove.concrete_arrays import ARRAYS
 
 Function = Callable[..., Any]
 
@@ -79,6 +80,8 @@ _RUNNING: dict[str, Function] = {
     "cummax": np.maximum,
     "cummin": np.minimum,
 }
+#: Writes that add to, or multiply, what is there: several to one place in any order.
+_WRITES = frozenset({"scatter-add", "scatter-mul"})
 
 
 def roughly(eqn: Any, values: list[Any]) -> list[Any] | None:
@@ -101,6 +104,11 @@ def roughly(eqn: Any, values: list[Any]) -> list[Any] | None:
         result = np.flip(result, axis) if params["reverse"] else result
     elif name == "dot_general":
         result = dotted(params["dimension_numbers"], *operands)
+    elif name in _WRITES:
+        try:
+            result = ARRAYS[name](eqn, *operands)
+        except NotImplementedError:
+            return None
     return None if result is None else [np.asarray(result, eqn.outvars[0].aval.dtype)]
 
 
