@@ -235,3 +235,54 @@ def a_bin_of_what_was_clipped_to_the_last_edge(x, value):
 @case(f32(5), f32(8), f32(4))
 def a_bin_between_any_edges(x, value, edges):
     return x[jnp.digitize(value, edges)]  #: safe
+
+
+# Places in a grid whose sides differ: each coordinate has bounds of its own.
+
+
+@case(f32(4, 6), f32(2))
+def the_cell_of_a_point(grid, point):
+    cell = jnp.floor(jnp.clip(point, 0.0, np.array([3.0, 5.0], np.float32))).astype(np.int32)
+    return grid[cell[0], cell[1]]  #: safe
+
+
+@case(f32(4, 6), f32(2))
+def the_cell_of_a_point_sides_swapped(grid, point):
+    cell = jnp.floor(jnp.clip(point, 0.0, np.array([5.0, 3.0], np.float32))).astype(np.int32)
+    return grid[cell[0], cell[1]]  #: unsafe
+
+
+@case(f32(4, 6), f32(9, 2))
+def the_nearest_cells_of_shares(grid, share):
+    cell = jnp.round((jnp.clip(share, -1.0, 1.0) + 1) * 0.5 * np.array([3, 5])).astype(np.int32)
+    return grid[cell[:, 0], cell[:, 1]]  #: safe
+
+
+@case(f32(4, 6), f32(9, 2))
+def the_nearest_cells_of_shares_of_the_sizes(grid, share):
+    cell = jnp.round((jnp.clip(share, -1.0, 1.0) + 1) * 0.5 * np.array([4, 6])).astype(np.int32)
+    return grid[cell[:, 0], cell[:, 1]]  #: unsafe
+
+
+@case(f32(4, 6), u32(2))
+def a_cell_drawn_at_random(grid, key):
+    cell = (jax.random.uniform(key, (2,)) * np.array([4, 6])).astype(np.int32)
+    return grid[cell[0], cell[1]]  #: safe
+
+
+@case(f32(4, 6), f32(20, 2))
+def a_walk_that_is_held_inside(grid, steps):
+    def step(at, by):
+        at = jnp.clip(at + by, 0.0, np.array([3.0, 5.0], np.float32))
+        return at, grid[at[0].astype(np.int32), at[1].astype(np.int32)]  #: safe
+
+    return lax.scan(step, jnp.zeros(2), steps)[1]
+
+
+@case(f32(4, 6), f32(20, 2))
+def a_walk_that_is_held_one_too_far(grid, steps):
+    def step(at, by):
+        at = jnp.clip(at + by, 0.0, np.array([4.0, 5.0], np.float32))
+        return at, grid[at[0].astype(np.int32), at[1].astype(np.int32)]  #: unsafe
+
+    return lax.scan(step, jnp.zeros(2), steps)[1]

@@ -80,7 +80,9 @@ def _abs(eqn: Any, a: Fact) -> Fact:
 @rule("round_p", pointwise=True)
 def _round(eqn: Any, a: Fact) -> Fact:
     # Both rounding methods move a value by at most one half, to an integer.
-    a = summarised(a)
+    if type(a.lo) is np.ndarray:
+        # To the nearest whole number beyond, or at, what is a half away: no less than any method gives.
+        return apart(np.ceil(a.lo - 0.5), np.floor(a.hi + 0.5), a.nan)
     lo = a.lo if math.isinf(a.lo) else float(math.floor(a.lo + 0.5) - (a.lo + 0.5 == math.floor(a.lo + 0.5)))
     hi = a.hi if math.isinf(a.hi) else float(math.ceil(a.hi - 0.5) + (a.hi - 0.5 == math.ceil(a.hi - 0.5)))
     return Fact(lo, hi, 1, a.nan)
