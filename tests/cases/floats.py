@@ -286,3 +286,24 @@ def a_walk_that_is_held_one_too_far(grid, steps):
         return at, grid[at[0].astype(np.int32), at[1].astype(np.int32)]  #: unsafe
 
     return lax.scan(step, jnp.zeros(2), steps)[1]
+
+
+# The atoms of a distribution of values: its support is cut into parts, and each value lies between two atoms.
+
+
+@case(f32(11), f32(7))
+def the_atom_above(x, value):
+    place = (jnp.clip(value, -10.0, 10.0) + 10.0) / 2.0
+    return x[jnp.ceil(place).astype(np.int32)]  #: safe
+
+
+@case(f32(11), f32(7))
+def the_atom_above_the_one_below(x, value):
+    place = (jnp.clip(value, -10.0, 10.0) + 10.0) / 2.0
+    return x[jnp.floor(place).astype(np.int32) + 1]  #: unsafe
+
+
+@case(f32(11), f32(7), f32(min=2.0, max=2.0))
+def the_atom_above_of_parts_that_are_given(x, value, part):
+    place = (jnp.clip(value, -10.0, 10.0) + 10.0) / part
+    return x[jnp.ceil(place).astype(np.int32)]  #: unknown
