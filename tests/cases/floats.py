@@ -307,3 +307,26 @@ def the_atom_above_the_one_below(x, value):
 def the_atom_above_of_parts_that_are_given(x, value, part):
     place = (jnp.clip(value, -10.0, 10.0) + 10.0) / part
     return x[jnp.ceil(place).astype(np.int32)]  #: unknown
+
+
+# Counted in floats: a narrow type does not hold every number, and the next one may be beyond the end.
+
+
+@case(f32(300))
+def counted_in_single_precision(x):
+    return x[jnp.arange(300.0).astype(np.int32)]  #: safe
+
+
+@case(f32(300))
+def counted_in_sixteen_bits(x):
+    return x[jnp.arange(300, dtype=jnp.bfloat16).astype(np.int32)]  #: unsafe
+
+
+@case(f32(102), runs=False)
+def counted_in_eight_bits(x):
+    return x[jnp.arange(102, dtype=jnp.float8_e4m3fn).astype(np.int32)]  #: unknown
+
+
+@case(f32(1000))
+def rows_of_a_smaller_picture(x):
+    return x[jnp.floor((jnp.arange(600.0) + 0.5) * (1000 / 600)).astype(np.int32)]  #: safe

@@ -86,6 +86,8 @@ _WRITES = frozenset({"scatter-add", "scatter-mul"})
 
 def roughly(eqn: Any, values: list[Any]) -> list[Any] | None:
     """The result of an equation of floats, about; None where numpy is not asked."""
+    if eqn.primitive.name == "iota":
+        return [_counted(eqn)]
     if not any(dtype_info(getattr(v.aval, "dtype", None)).kind == "f" for v in eqn.invars):
         return None
     name, params = eqn.primitive.name, eqn.params
@@ -110,6 +112,14 @@ def roughly(eqn: Any, values: list[Any]) -> list[Any] | None:
         except NotImplementedError:
             return None
     return None if result is None else [np.asarray(result, eqn.outvars[0].aval.dtype)]
+
+
+def _counted(eqn: Any) -> Any:
+    """Whole numbers along a dimension, in a type that need not hold them all."""
+    shape, along = eqn.params["shape"], eqn.params["dimension"]
+    at = [1] * len(shape)
+    at[along] = shape[along]
+    return np.broadcast_to(np.arange(shape[along]).reshape(at), shape).astype(eqn.outvars[0].aval.dtype)
 
 
 def dotted(numbers: Any, a: Any, b: Any) -> Any:
