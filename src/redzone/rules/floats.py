@@ -252,7 +252,8 @@ def sign(a: Fact) -> Fact:
 def power(a: Fact, exponent: int, info: DtypeInfo) -> Fact:
     a = summarised(a)
     if exponent < 0 or not (math.isfinite(a.lo) and math.isfinite(a.hi)):
-        if exponent >= 0 and exponent % 2 == 0:
+        # What is too large is NaN in some types of eight bits.
+        if exponent >= 0 and exponent % 2 == 0 and info.bits > 8:
             return Fact(0.0, _INF, 1, a.nan)
         return TOP_FLOAT
     try:
