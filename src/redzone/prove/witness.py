@@ -376,8 +376,8 @@ def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int
 
 
 def far_away(inputs: Sequence[Input], facts: Sequence[Fact], site: Site) -> Iterator[dict[int, Any]]:
-    """Inputs nobody promised anything of: the first number outside, the last inside, falling ones, one far above or below
-    the others."""
+    """Inputs nobody promised anything of: the first number outside, the last one inside, falling ones, one far above or
+    below the others."""
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
     free = [i for i, source in enumerate(inputs) if kinds[i] in "fiu" and is_free(source)]
     if free and type(site.columns[0].limit) is int:
