@@ -373,3 +373,25 @@ def the_place_of_a_one(i, x):
 def after_the_place_of_a_one(i, x):
     ones = jax.nn.one_hot(i, 6)
     return x[jnp.argmax(ones, -1) + 1]  #: unsafe
+
+
+@case(flag(8), f32(8))
+def the_first_free_place(used, x):
+    return x.at[jnp.argmin(used)].set(1.0)  #: safe
+
+
+@case(flag(8), f32(8))
+def after_the_first_free_place(used, x):
+    return x.at[jnp.argmin(used) + 1].set(1.0)  #: unsafe
+
+
+@case(f32(6, 3), f32(3, 8))
+def the_nearest_code(x, codes):
+    distance = (x**2).sum(1, keepdims=True) - 2 * x @ codes + (codes**2).sum(0, keepdims=True)
+    return codes[:, jnp.argmin(distance, 1)]  #: safe
+
+
+@case(f32(6, 3), f32(3, 8))
+def the_nearest_code_along_the_other_axis(x, codes):
+    distance = (x**2).sum(1, keepdims=True) - 2 * x @ codes + (codes**2).sum(0, keepdims=True)
+    return codes[jnp.argmin(distance, 1)]  #: unsafe

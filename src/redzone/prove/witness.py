@@ -358,7 +358,7 @@ def _extreme(inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Ne
 
 def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
     """The ends of the contract: high (promised ranges at their top, bools true, growing numbers), low, ones and their
-    negatives."""
+    negatives, bools that are all the same but for the last."""
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
     for high in (True, False):
         chosen = {}
@@ -373,6 +373,14 @@ def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int
     floats = [i for i, kind in enumerate(kinds) if kind == "f"]
     for number in (1, -1) if floats else ():
         yield {i: plain_value(inputs[i], facts[i], number) for i in floats}
+    flags = [i for i, s in enumerate(inputs) if kinds[i] == "b" and s.aval.shape and is_free(s) and _is_small(s)]
+    for last in (True, False) if flags else ():
+        yield {i: _but_the_last(inputs[i].aval.shape, last) for i in flags}
+
+
+def _but_the_last(shape: tuple[int, ...], last: bool) -> Any:
+    """Bools of which the last along the last dimension is so, and no other."""
+    return np.broadcast_to((np.arange(shape[-1]) == shape[-1] - 1) == last, shape)
 
 
 def far_away(inputs: Sequence[Input], facts: Sequence[Fact], site: Site) -> Iterator[dict[int, Any]]:
