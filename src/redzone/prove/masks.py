@@ -20,6 +20,7 @@ from redzone.access.site import Column, Site, stays_inside
 from redzone.domains import Fact, dtype_info, settle, summarised
 from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, masked_runs
+from redzone.engine.either import alternatives
 from redzone.engine.forward import Context
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, WHILE_P, children
 from redzone.engine.program import OBSERVE, SIMPLE, Step
@@ -601,8 +602,27 @@ def _judged(context: Context, wanted: dict[int, int]) -> Iterable[tuple[int, int
         yield key, min(_place_when(context, mine[0], together) for together in by_use.values())
 
 
-def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, int, int, bool]]) -> int:
-    """Where the index is wherever all of these conditions, one for all or one for each, are between their bounds."""
+_Conditions = list[tuple[int, int, int, bool]]
+
+
+def _place_when(context: Context, step: Step, conditions: _Conditions) -> int:
+    """Where the index is wherever all of these conditions, one for all or one for each, are between their bounds.
+
+    Of a promise that one of several conditions holds, each is looked at in turn.
+    """
+    program, eqn = context.program, step.eqn
+    place = _place_under(context, step, conditions)
+    for promise in program.assumptions if place != INSIDE else ():
+        for parts, shape in alternatives(program, promise.slot) if promise.is_condition else ():
+            if shape and ("dimension_numbers" not in eqn.params or shape != tuple(eqn.invars[1].aval.shape[:-1])):
+                # Not about the index tuples, one by one.
+                continue
+            cases = [[*conditions, (part, value, value, bool(shape))] for part, value in parts]
+            place = max(place, min(_place_under(context, step, one) for one in cases))
+    return place
+
+
+def _place_under(context: Context, step: Step, conditions: _Conditions) -> int:
     site = step.site
     assert site is not None
     if step.extra is not None:
