@@ -59,11 +59,13 @@ def inventory_of(closed: Any) -> Inventory:
     return inventory
 
 
-def masked_runs(closed: Any, inventory: Inventory, in_facts: Sequence[Fact], masks: Masks) -> list[Context]:
-    """The runs of the program, made again with the conditions of these selects looked at."""
+def masked_runs(
+    closed: Any, inventory: Inventory, in_facts: Sequence[Fact], masks: Masks, homes: Sequence[Any]
+) -> list[Context]:
+    """The runs of the program, made again with the conditions of these selects, in their jaxprs, looked at."""
     jaxpr, consts = open_jaxpr(closed)
     sites = {site for found in masks.values() for site, _, _ in found}
-    narrow = inventory.about(sites | masks.keys(), (inventory.sites[site].home for site in sites))
+    narrow = inventory.about(sites | masks.keys(), homes)
     program = Slicer(narrow, masks=masks, only=sites).program(jaxpr, consts, ())
     runner, _ = run_forward(program, in_facts, Counter())
     return runner.masked

@@ -22,17 +22,18 @@ from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, masked_runs
 from redzone.engine.either import alternatives
 from redzone.engine.forward import Context
-from redzone.engine.inventory import CALLS, COND_P, SCAN_P, WHILE_P, children
+from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P, Inventory, children
 from redzone.engine.program import OBSERVE, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner
 from redzone.engine.slice import Masks
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.prove.declared import declared_by
-from redzone.prove.passing import NotMasked, is_reshape, moved, zero_or_one
+from redzone.prove.passing import NotMasked, is_reshape, moved, reshaped, zero_or_one
 
 _P = primitives()
 _SELECT, _BROADCAST, _CONCATENATE = _P["select_n_p"], _P["broadcast_in_dim_p"], _P["concatenate_p"]
 _DOT = _P["dot_general_p"]
+_SQUEEZE = _P["squeeze_p"]
 _MUL, _SCATTER_ADD, _TRANSPOSE = _P["mul_p"], _P["scatter_add_p"], _P["transpose_p"]
 _CONVERT, _GATHER, _DYNAMIC_SLICE = _P["convert_element_type_p"], _P["gather_p"], _P["dynamic_slice_p"]
 _TRUE = (1, 1)
@@ -56,12 +57,25 @@ def _bits(count: int) -> tuple[int, ...]:
     return tuple([1 << k for k in range(max(count, 1))])
 
 
+class _Yielded(NamedTuple):
+    """What an access yields as it is somewhere: in a jaxpr, so many calls further out than the access."""
+
+    jaxpr: Any
+    var: Any
+    places: tuple[int, ...]
+    """Where the dimensions of the index tuples are in it."""
+    finite: bool
+    """Whether it is a finite number where what was read is one."""
+    depth: int
+
+
 class Uses:
     """Who reads each variable, for the jaxprs asked about."""
 
-    def __init__(self, whole: Any, sites: dict[int, Site]) -> None:
+    def __init__(self, whole: Any, inventory: Inventory) -> None:
         self.whole = whole
-        self.sites = sites
+        self.sites = inventory.sites
+        self.callers = inventory.callers
         self.homes: dict[int, Any] = {}
         """By identity of an equation: the jaxpr it stands in."""
         self.known: dict[int, dict[Any, list[tuple[Any, int]]]] = {}
@@ -70,6 +84,13 @@ class Uses:
         self.made_from: dict[int, dict[Any, tuple[int, int, int, int]]] = {}
 
     def of(self, jaxpr: Any, var: Any) -> list[tuple[Any, int]]:
+        readers = self.readers(jaxpr).get(var, [])
+        if var in self.results[id(jaxpr)]:
+            raise NotMasked
+        return readers
+
+    def readers(self, jaxpr: Any) -> dict[Any, list[tuple[Any, int]]]:
+        """By variable: the equations that read it, and as which operand."""
         table = self.known.get(id(jaxpr))
         if table is None:
             table = self.known[id(jaxpr)] = {}
@@ -78,9 +99,72 @@ class Uses:
                     if type(atom) is not Literal:
                         table.setdefault(atom, []).append((eqn, position))
             self.results[id(jaxpr)] = {v for v in jaxpr.outvars if type(v) is not Literal}
-        if var in self.results[id(jaxpr)]:
-            raise NotMasked
-        return table.get(var, [])
+        return table
+
+    def outside(self, site: Site, places: tuple[int, ...]) -> _Yielded:
+        """What an access yields, where that is used.
+
+        A function that yields it, perhaps moved, and does nothing else with it only hands it on to its only caller.
+        """
+        found = _Yielded(site.home, site.eqn.outvars[0], places, _reads_finite(site.eqn), 0)
+        for depth, eqn in enumerate(site.chain):
+            inner = self.handed_on(found)
+            if inner is None or eqn.primitive is SHARD_MAP_P or CALLS.get(eqn.primitive) not in ("jaxpr", "call_jaxpr"):
+                break
+            jaxpr, place = inner.jaxpr, inner.jaxpr.outvars.index(inner.var)
+            body = open_jaxpr(eqn.params[CALLS[eqn.primitive]])[0]
+            if body is not jaxpr or self.callers.get(id(jaxpr)) != 1 or len(eqn.outvars) != len(jaxpr.outvars):
+                break
+            found = inner._replace(jaxpr=self.holding(site.chain, depth), var=eqn.outvars[place], depth=depth + 1)
+        return found
+
+    def given(self, site: Site, atom: Any, places: tuple[int, ...]) -> tuple[Any, Any, tuple[int, ...], int] | None:
+        """What an operand of an access was before it was converted, given dimensions of one element, or handed to the
+        functions around that have one caller: the jaxpr, the value, its places, how many calls further out; or None."""
+        jaxpr, depth = site.home, 0
+        for _ in range(GIVEN):
+            made = self.maker(jaxpr, atom)
+            if made is not None and made.primitive is _CONVERT:
+                atom = made.invars[0]
+            elif made is not None and _is_same_size(made):
+                try:
+                    places = reshaped(made.outvars[0].aval.shape, made.invars[0].aval.shape, places)
+                except NotMasked:
+                    return None
+                atom = made.invars[0]
+            elif made is not None or depth == len(site.chain) or atom not in jaxpr.invars:
+                return None if made is None else (jaxpr, atom, places, depth)
+            else:
+                call = site.chain[depth]
+                key = CALLS.get(call.primitive)
+                if key not in ("jaxpr", "call_jaxpr") or call.primitive is SHARD_MAP_P:
+                    return None
+                if open_jaxpr(call.params[key])[0] is not jaxpr or self.callers.get(id(jaxpr)) != 1:
+                    return None
+                if len(call.invars) != len(jaxpr.invars):
+                    return None
+                atom, jaxpr = call.invars[jaxpr.invars.index(atom)], self.holding(site.chain, depth)
+                depth += 1
+            if type(atom) is Literal:
+                return None
+        return None
+
+    def handed_on(self, found: _Yielded) -> _Yielded | None:
+        """What a value is where a jaxpr yields it, if it is used for nothing else; None where it is."""
+        readers = self.readers(found.jaxpr)
+        for _ in range(NEXT):
+            uses, places = readers.get(found.var, []), [v is found.var for v in found.jaxpr.outvars]
+            if any(places) or len(uses) != 1:
+                return found if sum(places) == 1 and not uses else None
+            ((eqn, position),) = uses
+            if len(eqn.outvars) != 1 or eqn.primitive in _DECISIVE or eqn.primitive is _MUL:
+                return None
+            try:
+                places_there = moved(eqn, position, found.places)
+            except NotMasked:
+                return None
+            found = found._replace(var=eqn.outvars[0], places=places_there, finite=found.finite and _stays_finite(eqn))
+        return None
 
     def behind(self, jaxpr: Any, atoms: Iterable[Any]) -> int:
         """The values that these are made from, as far as a condition on one can say something of another: a bit each.
@@ -297,6 +381,8 @@ def _further(uses: Uses, jaxpr: Any, here: _Found, depth: int, finite: bool) -> 
 
 #: How many equations after a select the next one is looked for.
 NEXT = 4
+#: How many equations before an access it is looked for what it was given.
+GIVEN = 8
 #: Equations that only put numbers elsewhere or turn their sign.
 _MOVED = frozenset(
     _P[f"{name}_p"]
@@ -412,27 +498,35 @@ def masked_sites(
     Of all whose every use is a select or the like, `thrown` gets when they are seen; and those that selects keep close
     to their arrays, if not inside, go to `near`.
     """
-    uses, wanted, told = Uses(open_jaxpr(closed)[0], analysis.inventory.sites), dict[int, int](), dict[int, str]()
+    uses, wanted, told = Uses(open_jaxpr(closed)[0], analysis.inventory), dict[int, int](), dict[int, str]()
     masks: Masks = {}
+    homes: list[Any] = []
     for site in sites:
-        lanes = _lanes(site)
-        if lanes is None or not site.columns or site.home is None:
+        if not site.columns or site.home is None:
             continue
-        shape, places = lanes
+        lanes = _lanes(site)
+        shape, places = lanes or ((), ())
         how = DISCARDED.format("read" if site.effect == "read" else "written")
+        home, result, places, finite, depth = uses.outside(site, places)
         try:
-            found = list(_selects(uses, site.home, site.eqn.outvars[0], places, 12, _reads_finite(site.eqn)))
+            if lanes is None:
+                raise NotMasked
+            found = list(_selects(uses, home, result, places, 12, finite))
             if any(one.eqn.primitive in _SCATTERS for one in found):
                 how = DROPPED.format("read" if site.effect == "read" else "written")
         except NotMasked:
-            found, how = harmless(uses, site), NOTHING
+            (found, home, depth), result, how = harmless(uses, site), None, NOTHING
             shape = tuple(site.eqn.invars[1].aval.shape[:-1]) if found else shape
-        uses_of = [[_unspread(uses, site.home, w, shape) for w in (*one.before, one)] for one in found]
-        uses_of = [[w for w in ways if _is_aligned(w, shape) and not _is_made_from(uses, site, w)] for ways in uses_of]
-        if uses_of and all(uses_of):
+        uses_of = [[_unspread(uses, home, w, shape) for w in (*one.before, one)] for one in found]
+        # A condition made from what was read is anything outside, as that is.
+        if result is not None:
+            uses_of = [[w for w in ways if not uses.hangs_on(home, w.condition, result)] for ways in uses_of]
+        uses_of = [[w for w in ways if _is_aligned(w, shape)] for ways in uses_of]
+        if uses_of and all(uses_of) and not depth:
             thrown[id(site.eqn)] = [[(w.condition, w.picked) for w in ways] for ways in uses_of]
-        uses_of = [[w for w in ways if _is_related(uses, site, w)] for ways in uses_of]
+        uses_of = [[w for w in ways if _is_related(uses, site, w, depth)] for ways in uses_of]
         if uses_of and all(uses_of):
+            homes += [site.home, home]
             told[id(site.eqn)] = how
             wanted[id(site.eqn)] = sum(map(len, uses_of))
             for use, ways in enumerate(uses_of):
@@ -442,11 +536,22 @@ def masked_sites(
     if not wanted:
         return {}
     good: dict[int, int] = {}
-    for context in masked_runs(closed, analysis.inventory, facts, masks):
+    for context in masked_runs(closed, analysis.inventory, facts, masks, homes):
         for key, holds in _judged(context, wanted):
             good[key] = min(good.get(key, INSIDE), holds)
     near.update(key for key, holds in good.items() if holds == CLOSE)
     return {key: told[key] for key, holds in good.items() if holds == INSIDE}
+
+
+def _is_same_size(eqn: Any) -> bool:
+    """Whether an equation does nothing but add or take away dimensions of one element."""
+    if eqn.primitive not in (_BROADCAST, _SQUEEZE) and not is_reshape(eqn):
+        return False
+    shapes = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape
+    if not all(type(n) is int for shape in shapes for n in shape):
+        return False
+    source, target = ([n for n in shape if n != 1] for shape in shapes)
+    return source == target
 
 
 def _lanes(site: Site) -> tuple[tuple[Any, ...], tuple[int, ...]] | None:
@@ -467,19 +572,24 @@ def _lanes(site: Site) -> tuple[tuple[Any, ...], tuple[int, ...]] | None:
     return (shape, tuple(int(lanes[d]) for d in range(len(shape)))) if len(lanes) == len(shape) else None
 
 
-def harmless(uses: Uses, site: Site) -> list[_Found]:
-    """The condition under which what is added to an array is anything but zero, if that is plain to see."""
-    eqn = site.eqn
-    if eqn.primitive is not _SCATTER_ADD or type(eqn.invars[2]) is Literal:
-        return []
-    windows = eqn.params["dimension_numbers"].update_window_dims
-    updates, jaxpr = eqn.invars[2], site.home
-    places = tuple(d for d in range(len(updates.aval.shape)) if d not in windows)
+def harmless(uses: Uses, site: Site) -> tuple[list[_Found], Any, int]:
+    """The condition under which what is added to an array is anything but zero, if that is plain to see.
+
+    And the jaxpr it is in, so many calls further out than the access.
+    """
+    if site.eqn.primitive is not _SCATTER_ADD or type(site.eqn.invars[2]) is Literal:
+        return [], site.home, 0
+    windows = site.eqn.params["dimension_numbers"].update_window_dims
+    places = tuple(d for d in range(len(site.eqn.invars[2].aval.shape)) if d not in windows)
+    given = uses.given(site, site.eqn.invars[2], places)
+    if given is None:
+        return [], site.home, 0
+    jaxpr, updates, places, depth = given
+    return _zero_unless(uses, jaxpr, updates, places), jaxpr, depth
+
+
+def _zero_unless(uses: Uses, jaxpr: Any, updates: Any, places: tuple[int, ...]) -> list[_Found]:
     made = uses.maker(jaxpr, updates)
-    while made is not None and made.primitive is _CONVERT and type(made.invars[0]) is not Literal:
-        updates, made = made.invars[0], uses.maker(jaxpr, made.invars[0])
-    if made is None:
-        return []
     if made.primitive is _MUL:
         for flag, other in zip(map(functools.partial(_flag, uses, jaxpr), made.invars), made.invars[::-1], strict=True):
             if flag is not None and _is_finite(uses, jaxpr, other):
@@ -530,37 +640,44 @@ def _is_aligned(found: _Found, shape: tuple[Any, ...]) -> bool:
     if type(found.condition) is Literal:
         return False
     own = found.condition.aval.shape
-    return own == () or (own == shape and found.spread == found.places)
+    if own == () or (own == shape and found.spread == found.places):
+        return True
+    if len(own) == len(shape) or not all(type(n) is int for n in (*own, *shape)):
+        return False
+    # Dimensions of one element are everywhere and nowhere.
+    wide = [n for n in shape if n != 1]
+    places = found.places
+    if len(places) == len(shape):
+        places = tuple(p for p, n in zip(places, shape, strict=True) if n != 1)
+    spread = tuple(p for p, n in zip(found.spread, own, strict=True) if n != 1)
+    return [n for n in own if n != 1] == wide and spread == places
 
 
-def _is_made_from(uses: Uses, site: Site, found: _Found) -> bool:
-    """Whether a condition is made from what was read: outside, that is anything, and so is the condition."""
-    return uses.hangs_on(site.home, found.condition, site.eqn.outvars[0])
+def _is_related(uses: Uses, site: Site, found: _Found, depth: int) -> bool:
+    """Whether a condition may say something of the index: both are made from one and the same value.
 
-
-def _is_related(uses: Uses, site: Site, found: _Found) -> bool:
-    """Whether a condition may say something of the index: both are made from one and the same value."""
+    The condition is so many calls further out than the access.
+    """
     jaxpr = site.home
     mine = uses.behind(jaxpr, [site.eqn.invars[column.operand] for column in site.columns])
-    theirs = uses.said_by(jaxpr, [found.condition])
+    theirs = 0 if depth else uses.said_by(jaxpr, [found.condition])
     if not mine & uses.behind(jaxpr, jaxpr.invars) and found.condition.aval.shape:
         # An index that is made of no input has numbers of its own: the condition need only say which of them count.
         return True
-    for depth, eqn in enumerate(site.chain):
+    for at, eqn in enumerate(site.chain):
         if mine & theirs:
             return True
         given, inputs = _given(eqn, jaxpr)
         if given is None:
             inner = uses.behind(jaxpr, jaxpr.invars)
-            return bool(inner & mine and inner & theirs)
+            return bool(inner & mine and (inner & theirs or at < depth))
         # What goes into a function may be made from the same outside it.
         table = uses.table(jaxpr)
         places = [table[v][2] for v in inputs]
-        jaxpr = uses.holding(site.chain, depth)
-        mine, theirs = (
-            uses.behind(jaxpr, [a for a, bit in zip(given, places, strict=True) if bit & mine]),
-            uses.said_by(jaxpr, [a for a, bit in zip(given, places, strict=True) if bit & theirs]),
-        )
+        jaxpr = uses.holding(site.chain, at)
+        said = [a for a, bit in zip(given, places, strict=True) if bit & theirs] if at >= depth else [found.condition]
+        mine = uses.behind(jaxpr, [a for a, bit in zip(given, places, strict=True) if bit & mine])
+        theirs = uses.said_by(jaxpr, said) if at + 1 >= depth else 0
     return bool(mine & theirs)
 
 
@@ -689,6 +806,9 @@ def _column(context: Context, refiner: Refiner, slot: int, column: int | None, l
         slot, step = step.ins[column], context.program.defs.get(step.ins[column])
     elif column != 0:
         return None
+    if step is not None and step.kind == SIMPLE and is_reshape(step.eqn):
+        shape = step.eqn.invars[0].aval.shape
+        return refiner.value(step.ins[0], level) if (*shape, 1) == step.eqn.outvars[0].aval.shape else None
     if step is None or step.kind != SIMPLE or step.eqn.primitive is not _BROADCAST:
         return refiner.value(slot, ALL) if level is ALL else None
     source = step.eqn.invars[0].aval.shape
