@@ -151,6 +151,37 @@ def down_a_tree_one_level_too_far(tree, u):
     return lax.fori_loop(0, 5, down, (0, u))
 
 
+# A tree that is searched and grown by turns: which node is next hangs on sums of what was found below it.
+
+
+@case(f32(2))
+def a_tree_with_room_for_every_turn(scores):
+    def grow(k, tree):
+        children, total = tree
+        start = jnp.argmax(total[:2] + scores)
+        at = lax.while_loop(lambda at: children[at] >= 0, lambda at: children[at], start)  #: safe
+        new = jnp.where(children[at] < 0, k, children[at])  #: safe
+        total = total.at[at].add(0.5)  #: safe
+        total = total.at[new].add(1.0)  #: safe
+        return children.at[at].set(new), total  #: safe
+
+    return lax.fori_loop(2, 8, grow, (jnp.full(8, -1), jnp.zeros(8)))
+
+
+@case(f32(2))
+def a_tree_one_node_short(scores):
+    def grow(k, tree):
+        children, total = tree
+        start = jnp.argmax(total[:2] + scores)
+        at = lax.while_loop(lambda at: children[at] >= 0, lambda at: children[at], start)  #: unknown
+        new = jnp.where(children[at] < 0, k, children[at])  #: unknown
+        total = total.at[at].add(0.5)  #: unknown
+        total = total.at[new].add(1.0)  #: unsafe
+        return children.at[at].set(new), total  #: unknown
+
+    return lax.fori_loop(2, 8, grow, (jnp.full(7, -1), jnp.zeros(7)))
+
+
 @case(f32(16), i32(min=1, max=15))
 def sums_by_lowest_bits(tree, i):
     return lax.while_loop(lambda c: c[0] > 0, lambda c: (c[0] - (c[0] & -c[0]), c[1] + tree[c[0]]), (i, 0.0))  #: safe

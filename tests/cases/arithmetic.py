@@ -279,3 +279,30 @@ def within_a_circle_that_wraps(x, r):
 @case(f32(10), i32(5, min=0, max=46_340))
 def within_a_circle_that_just_does_not_wrap(x, r):
     return jnp.where(r * r < 100, x[r], 0.0)  #: masked
+
+
+# A grid whose sides are joined: each coordinate is wrapped by its own size.
+
+
+@case(f32(4, 6), i32(9, 2), i32(9, 2))
+def around_a_torus(grid, at, by):
+    at = (at + by) % np.array([4, 6])
+    return grid[at[:, 0], at[:, 1]]  #: safe
+
+
+@case(f32(4, 6), i32(9, 2), i32(9, 2))
+def around_a_torus_sides_swapped(grid, at, by):
+    at = (at + by) % np.array([6, 4])
+    return grid[at[:, 0], at[:, 1]]  #: unsafe
+
+
+@case(f32(4, 6), i32(min=0, max=23))
+def the_coordinates_of_a_number(grid, k):
+    at = k // np.array([6, 1]) % np.array([9, 6])
+    return grid[at[0], at[1]]  #: safe
+
+
+@case(f32(4, 6), i32(min=0, max=24))
+def the_coordinates_of_one_number_more(grid, k):
+    at = k // np.array([6, 1]) % np.array([9, 6])
+    return grid[at[0], at[1]]  #: unsafe

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 
 import redzone
-from tests.cases import case, f32, i32
+from tests.cases import case, f32, flag, i32
 
 
 @case(f32(4), i32(min=-2, max=6))
@@ -270,3 +270,48 @@ def blocks_with_a_bit_unset(x, start):
 @case(f32(16), i32(min=0, max=15))
 def masked_where_aligned(x, start):
     return jnp.where(start % 4 == 0, lax.dynamic_slice(x, (start,), (4,)).sum(), 0.0)  #: masked
+
+
+# One promise or another: an index, or a number that stands for none.
+
+
+@case(f32(10), i32(4, min=0, max=12))
+def an_index_or_a_number_for_none(x, i):
+    redzone.assume((i == 12) | (i < 10))
+    return jnp.where(i != 12, x[i], 0.0)  #: masked
+
+
+@case(f32(10), i32(4, min=0, max=12))
+def an_index_or_another_number_for_none(x, i):
+    redzone.assume((i == 12) | (i < 10))
+    return jnp.where(i != 11, x[i], 0.0)  #: unsafe
+
+
+@case(f32(10), i32(4, min=-12, max=12))
+def an_index_or_a_number_below(x, i):
+    redzone.assume((i == -12) | ((i >= 0) & (i < 10)))
+    return jnp.where(i >= 0, x[i], 0.0)  #: masked
+
+
+@case(f32(10), i32(4, min=0, max=12))
+def a_number_for_none_of_another_index(x, i):
+    redzone.assume((i == 12) | (i < 10))
+    return jnp.where(i[::-1] != 12, x[i], 0.0)  #: unsafe
+
+
+@case(f32(10), i32(min=-3, max=12), i32(min=0, max=12))
+def below_one_or_the_other(x, i, n):
+    redzone.assume(((i < n) | (i == -3)) & (n <= 10))
+    return x[jnp.maximum(i, 0)]  #: safe
+
+
+@case(f32(1), flag(), flag(), flag())
+def neighbours_of_which_one_is_true(x, a, b, c):
+    redzone.assume(jnp.stack([a, b]) | jnp.stack([b, c]))
+    return x[jnp.where(b, 0, 1)]  #: requires
+
+
+@case(f32(13), i32(2, min=0, max=12))
+def each_one_of_two_numbers(x, i):
+    redzone.assume((i == 0) | (i == 9))
+    return x[i[0] + i[1]]  #: unsafe

@@ -298,3 +298,98 @@ def a_sum_from_zero(table, x):
 def a_product_rounded_down(table, x):
     y = x * np.float32(1.1)
     return table[jnp.where((y >= 0) & (y < 10), jnp.floor(y).astype(np.int32), 0)]  #: safe
+
+
+# Places in a grid whose sides differ: each coordinate has bounds of its own.
+
+
+@case(f32(4, 6), f32(2))
+def the_cell_of_a_point(grid, point):
+    cell = jnp.floor(jnp.clip(point, 0.0, np.array([3.0, 5.0], np.float32))).astype(np.int32)
+    return grid[cell[0], cell[1]]  #: safe
+
+
+@case(f32(4, 6), f32(2))
+def the_cell_of_a_point_sides_swapped(grid, point):
+    cell = jnp.floor(jnp.clip(point, 0.0, np.array([5.0, 3.0], np.float32))).astype(np.int32)
+    return grid[cell[0], cell[1]]  #: unsafe
+
+
+@case(f32(4, 6), f32(9, 2))
+def the_nearest_cells_of_shares(grid, share):
+    cell = jnp.round((jnp.clip(share, -1.0, 1.0) + 1) * 0.5 * np.array([3, 5])).astype(np.int32)
+    return grid[cell[:, 0], cell[:, 1]]  #: safe
+
+
+@case(f32(4, 6), f32(9, 2))
+def the_nearest_cells_of_shares_of_the_sizes(grid, share):
+    cell = jnp.round((jnp.clip(share, -1.0, 1.0) + 1) * 0.5 * np.array([4, 6])).astype(np.int32)
+    return grid[cell[:, 0], cell[:, 1]]  #: unsafe
+
+
+@case(f32(4, 6), u32(2))
+def a_cell_drawn_at_random(grid, key):
+    cell = (jax.random.uniform(key, (2,)) * np.array([4, 6])).astype(np.int32)
+    return grid[cell[0], cell[1]]  #: safe
+
+
+@case(f32(4, 6), f32(20, 2))
+def a_walk_that_is_held_inside(grid, steps):
+    def step(at, by):
+        at = jnp.clip(at + by, 0.0, np.array([3.0, 5.0], np.float32))
+        return at, grid[at[0].astype(np.int32), at[1].astype(np.int32)]  #: safe
+
+    return lax.scan(step, jnp.zeros(2), steps)[1]
+
+
+@case(f32(4, 6), f32(20, 2))
+def a_walk_that_is_held_one_too_far(grid, steps):
+    def step(at, by):
+        at = jnp.clip(at + by, 0.0, np.array([4.0, 5.0], np.float32))
+        return at, grid[at[0].astype(np.int32), at[1].astype(np.int32)]  #: unsafe
+
+    return lax.scan(step, jnp.zeros(2), steps)[1]
+
+
+# The atoms of a distribution of values: its support is cut into parts, and each value lies between two atoms.
+
+
+@case(f32(11), f32(7))
+def the_atom_above(x, value):
+    place = (jnp.clip(value, -10.0, 10.0) + 10.0) / 2.0
+    return x[jnp.ceil(place).astype(np.int32)]  #: safe
+
+
+@case(f32(11), f32(7))
+def the_atom_above_the_one_below(x, value):
+    place = (jnp.clip(value, -10.0, 10.0) + 10.0) / 2.0
+    return x[jnp.floor(place).astype(np.int32) + 1]  #: unsafe
+
+
+@case(f32(11), f32(7), f32(min=2.0, max=2.0))
+def the_atom_above_of_parts_that_are_given(x, value, part):
+    place = (jnp.clip(value, -10.0, 10.0) + 10.0) / part
+    return x[jnp.ceil(place).astype(np.int32)]  #: unknown
+
+
+# Counted in floats: a narrow type does not hold every number, and the next one may be beyond the end.
+
+
+@case(f32(300))
+def counted_in_single_precision(x):
+    return x[jnp.arange(300.0).astype(np.int32)]  #: safe
+
+
+@case(f32(300))
+def counted_in_sixteen_bits(x):
+    return x[jnp.arange(300, dtype=jnp.bfloat16).astype(np.int32)]  #: unsafe
+
+
+@case(f32(102), runs=False)
+def counted_in_eight_bits(x):
+    return x[jnp.arange(102, dtype=jnp.float8_e4m3fn).astype(np.int32)]  #: unknown
+
+
+@case(f32(1000))
+def rows_of_a_smaller_picture(x):
+    return x[jnp.floor((jnp.arange(600.0) + 0.5) * (1000 / 600)).astype(np.int32)]  #: safe

@@ -330,3 +330,68 @@ def mode_left_out_and_given(x, i):
         return x.at[i + 1].add(1.0, mode=mode)  #: unsafe declared
 
     return added(x, i), added(x, i, mode="drop")
+
+
+@case(f32(10), i32(4))
+def mode_of_a_read_by_a_name(x, i):
+    def read(x, i, how="clip"):
+        return x.at[i].get(mode=how) + jnp.take(x, i, mode=how)  #: declared
+
+    return read(x, i)
+
+
+@case(f32(10), i32(4))
+def mode_of_a_read_by_a_name_that_says_nothing(x, i):
+    def read(x, i, how):
+        return x.at[i].get(mode=how)  #: requires
+
+    return read(x, i, None)
+
+
+@case(f32(10), i32(4))
+def mode_of_a_read_in_lanes(x, i):
+    def read(x, i, how):
+        return x.at[i].get(mode=how)  #: requires
+
+    return jax.vmap(lambda k: read(x, k, None))(i)
+
+
+@case(f32(10), i32(4, min=0), i32(4))
+def mode_that_may_say_nothing(x, i, k):
+    strict = True
+    y = x.at[i].set(0.0, mode=None if strict else "drop")  #: requires
+    return y, jnp.take(x, k, mode="clip" if not strict else None)  #: requires
+
+
+@case(i32(5), f32(6))
+def the_place_of_a_one(i, x):
+    ones = jax.nn.one_hot(i, 6)
+    return x[jnp.argmax(ones, -1)]  #: safe
+
+
+@case(i32(5), f32(6))
+def after_the_place_of_a_one(i, x):
+    ones = jax.nn.one_hot(i, 6)
+    return x[jnp.argmax(ones, -1) + 1]  #: unsafe
+
+
+@case(flag(8), f32(8))
+def the_first_free_place(used, x):
+    return x.at[jnp.argmin(used)].set(1.0)  #: safe
+
+
+@case(flag(8), f32(8))
+def after_the_first_free_place(used, x):
+    return x.at[jnp.argmin(used) + 1].set(1.0)  #: unsafe
+
+
+@case(f32(6, 3), f32(3, 8))
+def the_nearest_code(x, codes):
+    distance = (x**2).sum(1, keepdims=True) - 2 * x @ codes + (codes**2).sum(0, keepdims=True)
+    return codes[:, jnp.argmin(distance, 1)]  #: safe
+
+
+@case(f32(6, 3), f32(3, 8))
+def the_nearest_code_along_the_other_axis(x, codes):
+    distance = (x**2).sum(1, keepdims=True) - 2 * x @ codes + (codes**2).sum(0, keepdims=True)
+    return codes[jnp.argmin(distance, 1)]  #: unsafe

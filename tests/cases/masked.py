@@ -821,6 +821,87 @@ def labels_that_are_left_out_of_a_loss(logits, labels):
     return jax.grad(loss)(logits)
 
 
+# Read by a function, thrown away by its caller: `jnp.take` and `jnp.take_along_axis` are such functions.
+
+
+@case(f32(10), i32(4))
+def taken_by_any_index_and_thrown_away(x, i):
+    return jnp.where((i >= 0) & (i < 10), jnp.take(x, i), 0.0)  #: masked
+
+
+@case(f32(4, 10), i32(4, min=-100, max=9))
+def labels_of_which_some_are_left_out(logits, labels):
+    def loss(logits):
+        each = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], axis=1)[:, 0]  #: masked
+        return -jnp.where(labels >= 0, each, 0.0).sum() / (labels >= 0).sum()
+
+    return jax.value_and_grad(loss)(logits)
+
+
+@case(f32(4, 10), i32(4, min=-100, max=10))
+def labels_of_which_one_is_too_large(logits, labels):
+    each = jnp.take_along_axis(logits, labels[:, None], axis=1)[:, 0]  #: unsafe
+    return jnp.where(labels >= 0, each, 0.0)
+
+
+@case(f32(4, 10), i32(4, min=-100, max=9))
+def labels_left_out_the_other_way_round(logits, labels):
+    each = jnp.take_along_axis(logits, labels[:, None], axis=1)[:, 0]  #: unsafe
+    return jnp.where(labels[::-1] >= 0, each, 0.0)
+
+
+@case(f32(10), i32(4, min=-100, max=9))
+def summed_over_one_and_thrown_away(x, i):
+    return jnp.where(i >= 0, jnp.take(x, i[:, None]).sum(1), 0.0)  #: masked
+
+
+@case(f32(10), i32(4, min=-100, max=9))
+def summed_over_all_and_thrown_away(x, i):
+    return jnp.where(i >= 0, jnp.take(x, i[None, :]).sum(1), 0.0)  #: unsafe
+
+
+@case(f32(10), i32(4, min=-100, max=9))
+def read_by_a_function_of_two_callers(x, i):
+    read = jax.jit(lambda x, i: x[i])  #: unsafe
+    return jnp.where(i >= 0, read(x, i), 0.0) + read(x, i)
+
+
+@case(f32(10), i32(4, min=-100, max=9))
+def read_by_a_function_that_a_loop_calls_too(x, i):
+    read = jax.jit(lambda x, i: x[i])  #: unsafe
+    total = lax.fori_loop(0, 3, lambda k, total: total + read(x, i).sum(), 0.0)
+    return jnp.where(i >= 0, read(x, i), 0.0), total
+
+
+@case(f32(10), i32(4, min=-100, max=9))
+def read_and_used_by_a_function(x, i):
+    def used(x, i):
+        found = x[i]  #: unsafe
+        return -found, found.sum()
+
+    negative, total = jax.jit(used)(x, i)
+    return jnp.where(i >= 0, negative, 0.0), total
+
+
+@case(f32(10), i32(min=-100, max=9))
+def one_read_by_a_function(x, i):
+    return jnp.where(i >= 0, jax.jit(lambda x, i: -x[i])(x, i), 0.0)  #: masked
+
+
+@case(f32(10), i32(1, 4, min=-100, max=9), i32(4, 1, min=-100, max=9))
+def rows_and_columns_of_one(x, i, k):
+    return jnp.where((k >= 0)[:, 0], jnp.take(x, i)[0], 0.0)  #: unsafe
+
+
+@case(f32(4, 10), i32(4, min=-100, max=9))
+def gradient_of_labels_left_out_elsewhere(logits, labels):
+    def loss(logits):
+        each = jnp.take_along_axis(logits, labels[:, None], axis=1)[:, 0]  #: unsafe
+        return jnp.where(labels[::-1] >= 0, each, 0.0).sum()
+
+    return jax.grad(loss)(logits)
+
+
 @case(f32(4, 4, 7), i32(4, 4, min=-100, max=9))
 def labels_that_are_left_out_of_a_loss_by_another_ones_sign(logits, labels):
     picked = jnp.take_along_axis(logits, labels[..., None], axis=-1)[..., 0]  #: unsafe
@@ -913,3 +994,17 @@ def a_sum_that_is_also_seen(x, i):
 @case(f32(9), i32(4))
 def a_sum_if_all_are_nearly_inside(x, i):
     return jnp.where(is_inside(i).all(), x[i].sum(), 0.0)  #: unsafe
+
+
+@case(f32(10), i32(4, min=-100, max=9))
+def read_by_a_function_that_a_loop_calls_later(x, i):
+    read = jax.jit(lambda x, i: x[i])  #: unsafe
+    kept = jnp.where(i >= 0, read(x, i), 0.0)
+    return kept, lax.fori_loop(0, 3, lambda k, total: total + read(x, i).sum(), 0.0)
+
+
+@case(f32(10), i32(4, min=-100, max=9))
+def read_by_a_function_that_a_branch_calls_later(x, i):
+    read = jax.jit(lambda x, i: x[i])  #: unsafe
+    kept = jnp.where(i >= 0, read(x, i), 0.0)
+    return kept, lax.cond(i[0] > 0, lambda: read(x, i), lambda: read(x, i) * 0.5)

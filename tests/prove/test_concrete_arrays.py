@@ -65,6 +65,8 @@ _ADDED = {
     "scatter": (lambda x, i: x.at[i].set(7), (_ints(6, 3), np.array([0, 4, 9], np.int32))),
     "scatter clipped": (lambda x, i: x.at[i].set(7, mode="clip"), (_ints(6, 3), np.array([0, 9], np.int32))),
     "scatter-add": (lambda x, i, u: x.at[i].add(u), (_ints(6, 3), _ints(5, low=0, high=8), _ints(5, 3))),
+    "scatter-add of a float": (lambda x, i, u: x.at[i].add(u), (_floats(6, 3), np.int32(4), _floats(3) / 3)),
+    "scatter-mul of a float": (lambda x, i, u: x.at[i].mul(u), (_floats(6, 3) / 3, np.int32(4), _floats(3) / 7)),
     "scatter-max": (lambda x, i, u: x.at[:, i].max(u), (_ints(6, 3), _ints(5, low=0, high=3), _ints(6, 5))),
     "scatter-max of floats": (
         lambda x, i: x.at[i].max(x[::-1]), (_SPECIAL[[0, 2, 3, 4, 8, 9]], _ints(6, low=0, high=5)),
@@ -112,6 +114,7 @@ def _compare(jaxpr, consts, arguments):
         (lambda x, i: x.at[i].set(1, mode="promise_in_bounds"), (_ints(6), np.array([9], np.int32))),
         (lambda x: lax.top_k(x, 2), (np.array([1.0, np.nan], np.float32),)),
         (lambda x: jnp.max(x), (np.array([0.0, -0.0], np.float32),)),
+        (lambda x, i: x.at[i].add(x), (np.array([0.1, 0.2], np.float32), np.array([1, 1], np.int32))),
         (lambda x, i: x.at[i].max(-x), (np.array([0.0, -1.0], np.float32), np.array([1, 0], np.int32))),
     ],
 )

@@ -30,14 +30,19 @@ def _function(name):
     return (lambda x: lax.acosh(x + 1)) if name == "acosh" else getattr(lax, name)
 
 
-@pytest.mark.parametrize("name", [*_POINTWISE, *_FOLDS, *_RUNNING, "integer_pow", "dot_general"])
+_OTHERS = ("integer_pow", "dot_general", "scatter-add", "scatter-mul")
+
+
+@pytest.mark.parametrize("name", [*_POINTWISE, *_FOLDS, *_RUNNING, *_OTHERS])
 def test_close_to_jax(name):
     function = {
         "integer_pow": lambda x: x**3,
+        "scatter-add": lambda x: x.at[jnp.array([1, 0, 1, 5])].add(x.T[:, :1]),
+        "scatter-mul": lambda x: x.at[:, jnp.array([1, 0, 1])].mul(x[:, :3]),
         "dot_general": lambda x: jnp.einsum("bij,bkj->bik", x.reshape(3, 2, 2), x[::-1].reshape(3, 2, 2)),
     }.get(name) or _function(name)
-    jaxpr, _ = open_jaxpr(jax.make_jaxpr(function)(_X))
-    values, met = {jaxpr.invars[0]: _X}, 0
+    jaxpr, consts = open_jaxpr(jax.make_jaxpr(function)(_X))
+    values, met = {jaxpr.invars[0]: _X, **dict(zip(jaxpr.constvars, consts, strict=True))}, 0
     for eqn in jaxpr.eqns:
         given = [v.val if hasattr(v, "val") else values[v] for v in eqn.invars]
         theirs = bind(eqn, given)
@@ -71,3 +76,10 @@ def test_what_is_found_roughly_is_shown_by_jax(monkeypatch):
         return x.at[at].get(mode="promise_in_bounds")
 
     assert redzone.check(inside, *shapes).accesses[-1].verdict == "unknown"
+
+
+def test_no_word_about_a_write_that_was_promised_to_be_inside():
+    function = lambda x: x.at[jnp.array([1, 9])].add(1.0, mode="promise_in_bounds")  # noqa: E731
+    jaxpr, _ = open_jaxpr(jax.make_jaxpr(function)(_X))
+    (eqn,) = (e for e in jaxpr.eqns if e.primitive.name == "scatter-add")
+    assert roughly(eqn, [_X, np.array([[1], [9]], np.int32), np.ones((2, 4), np.float32)]) is None

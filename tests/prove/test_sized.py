@@ -86,3 +86,16 @@ def test_what_is_assumed_does_not_take_the_place_of_what_was_promised() -> None:
     assert access.witness is not None
     x, i = access.witness.args
     assert x.shape[0] <= i <= 9
+
+
+def test_a_size_beyond_an_array_that_has_its_own_is_tried() -> None:
+    def embedded(x: Any, positions: Any) -> Any:
+        return x + positions[jnp.arange(x.shape[0])]
+
+    table = redzone.Spec((512, 4), "float32")
+    (access,) = redzone.check(embedded, redzone.Spec(("n", 4), "float32"), table).accesses
+    assert access.verdict == "unsafe"
+    assert "n=513" in str(access.witness)
+    assert access.witness.index == (512,)
+    (access,) = redzone.check(embedded, redzone.Spec(("n", 4), "float32"), table, dims=("n <= 512",)).accesses
+    assert access.verdict == "safe"

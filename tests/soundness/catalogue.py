@@ -193,6 +193,15 @@ def _movement() -> Iterator[Entry]:
         yield f"iota {dtype}", lambda d=dtype: lax.broadcasted_iota(np.dtype(d), (4, 3), 0), ()
     for n in (0, 1, 200):
         yield f"iota int8 {n}", lambda n=n: lax.iota(np.int8, n), ()
+    yield "square float8_e4m3fn", lax.square, _of("float8_e4m3fn", (4,))
+    for name, n in (
+        ("float8_e4m3fn", 102),
+        ("float8_e5m2", 12),
+        ("bfloat16", 300),
+        ("float16", 3000),
+        ("float32", 300),
+    ):
+        yield f"iota {name} {n}", lambda d=name, n=n: lax.iota(jnp.dtype(d), n), ()
 
 
 def _folds(dtypes: tuple[str, ...] = DTYPES) -> Iterator[Entry]:

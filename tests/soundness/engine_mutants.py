@@ -134,6 +134,14 @@ def _fails_by_its_first_part(right: Any) -> Any:
     return lambda program, slot, truth: right(program, slot, truth)[:1]
 
 
+def _keeps_its_first_part(right: Any) -> Any:
+    return lambda program, condition: [(parts[:1], shape) for parts, shape in right(program, condition)]
+
+
+def _of_the_first_caller(right: Any) -> Any:
+    return lambda self, jaxpr: right(self, jaxpr)[:1]
+
+
 def _row_backwards(right: Any) -> Any:
     def wrong(eqn: Any, updates: Fact) -> Fact:
         row = right(eqn, updates)
@@ -304,6 +312,10 @@ LOOPS, REFINE, FORWARD = "engine.loops", "engine.refine", "engine.forward"
 
 ENGINE_MUTANTS = [
     EngineMutant("a conjunction fails by its first part", "engine.forward:parts_of", _fails_by_its_first_part),
+    EngineMutant("all elements keep the same part of a promise", "engine.either:HERE", lambda right: refine.ALL),
+    EngineMutant("of a promise the first part holds", "engine.either:alternatives", _keeps_its_first_part),
+    EngineMutant("what is moved stays where it was", "engine.refine:_adds_ones", lambda right: lambda eqn: True),
+    EngineMutant("a function has one caller", "prove.masks:Uses.callers", _of_the_first_caller),
     EngineMutant("every quotient is a share", "engine.share:is_share", lambda right: lambda program, step: True),
     EngineMutant("no zero is negative", "engine.share:_no_negative_zero", lambda right: lambda *given: True),
     EngineMutant("no lane sees another", "engine.loops:stay_apart", lambda right: lambda step: True),

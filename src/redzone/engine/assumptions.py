@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from redzone.domains import Fact, meet
+from redzone.engine.either import use_either
 from redzone.engine.program import SIMPLE, Assumption, Program, Step
 from redzone.engine.refine import ALL, BUDGET, Infeasible, Refiner
 from redzone.engine.rising import use_order
@@ -71,6 +72,7 @@ def _conclusions(
         try:
             if use:
                 use_order(program, refiner, one.slot)
+                use_either(program, refiner, one.slot)
             else:
                 refiner.narrow(one.slot, one.fact, ALL)
                 refiner.again()

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from redzone.domains import Fact, dtype_info, summarised
+from redzone.domains import Fact, dtype_info, meet, summarised
 from redzone.engine.program import Step
 from redzone.engine.rounding import settled
 from redzone.frontend.compat import Literal, primitives
@@ -61,7 +61,8 @@ def operands(frame: Frame, eqn: Any) -> tuple[Any, Any, Any, bool] | None:
 def within(env: list[Any], step: Step, found: Between, plain: Fact) -> Fact:
     """What such a sum can be, of which `plain` is what the rule says."""
     a, b, t = (summarised(env[slot]) for slot in (found.first, found.second, found.share))
-    return bounded(summarised(plain), a, b, t, found.rounded)
+    result = bounded(summarised(plain), a, b, t, found.rounded)
+    return (meet(plain, result) or plain) if type(plain.lo) is np.ndarray else result
 
 
 def bounded(plain: Fact, a: Fact, b: Fact, t: Fact, rounded: bool) -> Fact:

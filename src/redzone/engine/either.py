@@ -8,13 +8,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from redzone.domains import Fact, dtype_info, join
+from redzone.domains import Fact, dtype_info, join, summarised
 from redzone.engine.program import SIMPLE, Program
-from redzone.engine.refine import Infeasible, Refiner
+from redzone.engine.refine import ALL, Infeasible, Refiner
 from redzone.frontend.compat import primitives
 
 #: How many parts a condition may have to be looked at one by one.
 PARTS = 4
+
+#: The level of one element, any of them.
+HERE: Any = ("here",)
+#: Parts of a condition of which one holds, and the condition's shape.
+Parts = tuple[tuple[tuple[int, int], ...], tuple[Any, ...]]
 
 _AND, _OR, _NOT = (primitives()[n] for n in ("and_p", "or_p", "not_p"))
 
@@ -59,3 +64,49 @@ def in_either(
             continue
         result = fact if result is None else join(result, fact)
     return result
+
+
+def alternatives(program: Program, condition: int) -> list[Parts]:
+    """The parts of each disjunction that holds where a condition does: of `(a | b) & c`, a and b."""
+    found: list[Parts] = []
+    waiting = [condition]
+    while waiting:
+        slot = waiting.pop()
+        step = program.defs.get(slot)
+        if step is None or step.kind != SIMPLE or dtype_info(step.eqn.outvars[0].aval.dtype).kind != "b":
+            continue
+        if step.eqn.primitive is _AND and len(step.ins) == len(step.eqn.invars):
+            waiting += step.ins
+        elif parts := parts_of(program, slot, 1):
+            found.append((parts, tuple(step.eqn.outvars[0].aval.shape)))
+    return found
+
+
+def use_either(program: Program, refiner: Refiner, condition: int) -> None:
+    """Use that of each disjunction which a condition holds some part does: what all of them say, joined.
+
+    Of an array each element has a part of its own that holds. What is learnt of that element, or of anything made one
+    for all elements, follows from whichever it is; and it is any element.
+    """
+    for parts, shape in alternatives(program, condition):
+        if any(type(n) is not int or n == 0 for n in shape):
+            continue
+        env = list(refiner.env)
+        for (slot, level), fact in refiner.known.items():
+            if level is ALL:
+                env[slot] = fact
+        known: dict[int, Fact] | None = None
+        for part, value in parts:
+            trial = Refiner(program, env)
+            try:
+                trial.assume(part, value, HERE if shape else ALL)
+            except Infeasible:
+                continue
+            mine = {slot: summarised(fact) for (slot, level), fact in trial.known.items() if level in (ALL, HERE)}
+            if known is not None:
+                mine = {slot: join(fact, known[slot]) for slot, fact in mine.items() if slot in known}
+            known = mine
+        if known is None:
+            raise Infeasible
+        for slot, fact in known.items():
+            refiner.narrow(slot, fact, ALL)

@@ -106,6 +106,16 @@ _SAYING = (
 )
 
 
+def _adds_ones(eqn: Any) -> bool:
+    """Whether an equation gives an array more dimensions, all of size one, and nothing else."""
+    source, target = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape
+    if eqn.primitive.name not in ("broadcast_in_dim", "reshape") or eqn.params.get("dimensions") is not None:
+        return False
+    if len(target) <= len(source) or not all(type(n) is int for n in (*source, *target)):
+        return False
+    return [n for n in source if n != 1] == [n for n in target if n != 1]
+
+
 class Infeasible(Exception):
     """The assumed condition cannot hold."""
 
@@ -483,6 +493,9 @@ class Refiner:
         if not getattr(step.eqn.invars[0].aval, "shape", ()):
             return ALL
         params = step.eqn.params
+        if len(level) == 1 and _adds_ones(step.eqn):
+            # The elements stay what they are, in their order: each is where it was.
+            return level
         if level[-1][0] == ROW and step.eqn.primitive.name == "broadcast_in_dim":
             _, shape, axes = level[-1]
             rest = tuple(d for d in range(len(shape)) if d not in axes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -42,11 +43,20 @@ def is_exact_here(eqn: Any) -> bool:
         # A float of 16 bits is exact in 32, and as an integer.
         widened = name == "convert_element_type" and info.bits == 16 and _is_wide(eqn.outvars[0])
         narrow = info.bits < 32 and not widened
-        if info.kind == "x" or (info.kind == "f" and name not in _MOVING and (name not in _IEEE or narrow)):
+        if info.kind == "x":
+            return False
+        if info.kind == "f" and name not in _MOVING and (narrow or (name not in _IEEE and not _writes_once(eqn))):
             return False
         if info.kind == "f" and info.bits < 32 and name in ORDERING:
             return False
     return True
+
+
+def _writes_once(eqn: Any) -> bool:
+    """Whether an equation adds to each place of an array at most once, or multiplies it: an addition as any other."""
+    if eqn.primitive.name not in ("scatter-add", "scatter-mul"):
+        return False
+    return bool(math.prod(eqn.invars[1].aval.shape[:-1]) == 1)
 
 
 def _is_wide(var: Any) -> bool:

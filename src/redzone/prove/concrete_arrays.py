@@ -252,7 +252,7 @@ def _scatter(eqn: Any, x: Any, indices: Any, updates: Any) -> Any:
     combine = _COMBINE[eqn.primitive.name]
     if combine is _over and eqn.params.get("update_jaxpr") is not None:
         raise NotImplementedError("a function of its own")
-    if combine is not _over:
+    if combine in (np.minimum, np.maximum):
         _one_zero(x, updates)
     gone = sorted({*numbers.inserted_window_dims, *numbers.operand_batching_dims})
     kept = [d for d in range(x.ndim) if d not in gone]

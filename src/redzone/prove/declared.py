@@ -91,8 +91,9 @@ def declared_by(site: Site) -> str:
     if padded:
         return padded
     # x.at[i].get(mode="clip") with a scalar i becomes a dynamic slice, and vmap makes a dynamic slice a gather in mode
-    # clip: only the words count. What a write that clips was told by a name can only be that.
-    words, any_name = (_CLIP, site.effect == "write" and site.mode == "clip") if clips else (_MODE, True)
+    # clip: only the words count. What a write that clips was told by a name can only be that, and so can what any other
+    # gather was told.
+    words, any_name = (_CLIP, site.mode == "clip" and not _may_be_slice(site)) if clips else (_MODE, True)
     mode = "clip" if clips else site.mode
     said = _says(site, words, any_name) or _written_in_jax(site, _CLIP if clips else _FILL)
     return f"mode='{mode}'" if said else ""
@@ -101,6 +102,11 @@ def declared_by(site: Site) -> str:
 def is_own_word(why: str) -> bool:
     """Whether it is the program itself that says what happens outside, not a routine that it calls."""
     return why.startswith("mode=")
+
+
+def _may_be_slice(site: Site) -> bool:
+    """Whether a read may be a dynamic slice, or what vmap makes of one: it keeps every dimension of its array."""
+    return site.effect == "read" and not getattr(site.eqn.params.get("dimension_numbers"), "collapsed_slice_dims", ())
 
 
 def _reads_back(site: Site) -> bool:
@@ -175,7 +181,7 @@ def _told(calls: list[tuple[str, compat.Position | None]]) -> str | None:
     said = []
     for keyword in call.keywords:
         value = keyword.value
-        if keyword.arg not in ("mode", "fill_value") or (isinstance(value, ast.Constant) and value.value is None):
+        if keyword.arg not in ("mode", "fill_value") or _may_be_none(value):
             continue
         if isinstance(value, ast.Name) and span is not None and _is_none_by_default(file, span[0], value.id):
             handed = _call_at(*outer[0]) if outer and outer[0][1] is not None else None
@@ -187,6 +193,13 @@ def _told(calls: list[tuple[str, compat.Position | None]]) -> str | None:
             value = given[-1]
         said.append(f"{keyword.arg}={ast.unparse(value)}")
     return " ".join(said)
+
+
+def _may_be_none(value: ast.expr) -> bool:
+    """Whether an expression is `None`, or is in one of its cases, which then is as if nothing was said."""
+    if isinstance(value, ast.IfExp):
+        return _may_be_none(value.body) or _may_be_none(value.orelse)
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _is_none_by_default(file: str, line: int, name: str) -> bool:

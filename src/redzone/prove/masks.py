@@ -20,10 +20,11 @@ from redzone.access.site import Column, Site, stays_inside
 from redzone.domains import Fact, dtype_info, settle, summarised
 from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, masked_runs
+from redzone.engine.either import alternatives
 from redzone.engine.forward import Context
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P, Inventory, children
 from redzone.engine.program import OBSERVE, SIMPLE, Step
-from redzone.engine.refine import ALL, Infeasible, Refiner, signature_of
+from redzone.engine.refine import ALL, Infeasible, Refiner
 from redzone.engine.slice import Called, Masks
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.prove.declared import declared_by
@@ -810,14 +811,39 @@ def _place_seen(
     context: Context, step: Step, conditions: list[tuple[int, tuple[int, int, int, tuple[Any, ...]]]]
 ) -> int:
     """Where the index is in the worst of its uses."""
-    by_use: dict[int, list[tuple[int, int, int, tuple[Any, ...]]]] = {}
+    by_use: dict[int, _Conditions] = {}
     for slot, (use, least, most, shape) in conditions:
         by_use.setdefault(use, []).append((slot, least, most, shape))
     return min(_place_when(context, step, together) for together in by_use.values())
 
 
-def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, int, int, tuple[Any, ...]]]) -> int:
-    """Where the index is wherever all of these conditions, one for all or one for each, are between their bounds."""
+#: Conditions: the slot of each, the least and the most it is, and its shape.
+_Conditions = list[tuple[int, int, int, tuple[Any, ...]]]
+
+
+def _place_when(context: Context, step: Step, conditions: _Conditions) -> int:
+    """Where the index is wherever all of these conditions, one for all or one for each, are between their bounds.
+
+    Of a promise that one of several conditions holds, each is looked at in turn.
+    """
+    program = context.program
+    place = _place_under(context, step, conditions)
+    for promise in program.assumptions if place != INSIDE else ():
+        for parts, shape in alternatives(program, promise.slot) if promise.is_condition else ():
+            if shape and shape != _tuples(step.eqn):
+                # Not about the index tuples, one by one.
+                continue
+            cases = [[*conditions, (part, value, value, shape)] for part, value in parts]
+            place = max(place, min(_place_under(context, step, one) for one in cases))
+    return place
+
+
+def _tuples(eqn: Any) -> tuple[Any, ...] | None:
+    """The shape of an access's index tuples, where it has an array of them."""
+    return tuple(eqn.invars[1].aval.shape[:-1]) if "dimension_numbers" in eqn.params else None
+
+
+def _place_under(context: Context, step: Step, conditions: _Conditions) -> int:
     site = step.site
     assert site is not None
     if step.extra is not None:
@@ -831,12 +857,12 @@ def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, in
             fact = context.env[condition]
             if fact is None:
                 continue
-            levels = _levels(shape, site)
-            level = (_HERE if shape else ALL) if level is ALL else level
-            if levels == [_HERE] and type(fact.lo) is np.ndarray and np.ndim(picked) in (0, fact.lo.ndim):
+            own = _HERE if shape else ALL
+            level = own if level is ALL else level
+            apart = type(fact.lo) is np.ndarray and np.ndim(picked) in (0, fact.lo.ndim)
+            if apart and shape and shape == _tuples(step.eqn):
                 picked = picked & (fact.hi >= least) & (fact.lo <= most)
-            for at in levels:
-                refiner.narrow(condition, Fact(least, most, int(least != most)), at)
+            refiner.narrow(condition, Fact(least, most, int(least != most)), own)
             refiner.again()
         facts = [
             _column(context, refiner, slot, column.column, level)
@@ -853,25 +879,6 @@ def _place_when(context: Context, step: Step, conditions: Sequence[tuple[int, in
         return INSIDE
     wholes = zip(site.columns, map(summarised, known), strict=True)
     return CLOSE if all(is_close(site, column, whole.lo, whole.hi) for column, whole in wholes) else ANYWHERE
-
-
-def _levels(shape: tuple[Any, ...], site: Site) -> list[Any]:
-    """The levels at which a condition of this shape has one element for each index tuple.
-
-    Where it lacks dimensions of one element, those that it would have behind an equation that adds them.
-    """
-    if not shape:
-        return [ALL]
-    tuples = tuple(site.eqn.invars[1].aval.shape[:-1])
-    if shape == tuples:
-        return [_HERE]
-    wide = iter([d for d, n in enumerate(tuples) if n != 1])
-    dims = tuple([next(wide) if n != 1 else -1 for n in shape])
-    found: list[Any] = [(*_HERE, ("reshape", shape, signature_of({"new_sizes": tuples})))]
-    if -1 not in dims:
-        given = {"shape": tuples, "broadcast_dimensions": dims}
-        found.append((*_HERE, ("broadcast_in_dim", shape, signature_of(given))))
-    return found
 
 
 def _where_picked(fact: Fact, picked: Any) -> Fact:

@@ -43,8 +43,10 @@ def moved(eqn: Any, position: int, places: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(order.index(p) for p in places)
     if primitive in _REDUCED:
         axes = {int(a) % len(source) for a in eqn.params["axes"]}
-        if axes.isdisjoint(places):
-            return tuple(p - sum(a < p for a in axes) for p in places)
+        # Along dimensions of one element there is nothing to put together.
+        left = [p for p in places if p not in axes or source[p] != 1]
+        if axes.isdisjoint(left):
+            return tuple(p - sum(a < p for a in axes) for p in left)
     elif primitive is _DOT:
         return _multiplied(eqn, position, places)
     elif (primitive in RULES and RULES[primitive].pointwise and source == target) or (

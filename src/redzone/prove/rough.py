@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import dtype_info
+from redzone.prove.concrete_arrays import ARRAYS
 
 Function = Callable[..., Any]
 
@@ -79,10 +80,14 @@ _RUNNING: dict[str, Function] = {
     "cummax": np.maximum,
     "cummin": np.minimum,
 }
+#: Writes that add to, or multiply, what is there: several to one place in any order.
+_WRITES = frozenset({"scatter-add", "scatter-mul"})
 
 
 def roughly(eqn: Any, values: list[Any]) -> list[Any] | None:
     """The result of an equation of floats, about; None where numpy is not asked."""
+    if eqn.primitive.name == "iota":
+        return [_counted(eqn)]
     if not any(dtype_info(getattr(v.aval, "dtype", None)).kind == "f" for v in eqn.invars):
         return None
     name, params = eqn.primitive.name, eqn.params
@@ -101,7 +106,20 @@ def roughly(eqn: Any, values: list[Any]) -> list[Any] | None:
         result = np.flip(result, axis) if params["reverse"] else result
     elif name == "dot_general":
         result = dotted(params["dimension_numbers"], *operands)
+    elif name in _WRITES:
+        try:
+            result = ARRAYS[name](eqn, *operands)
+        except NotImplementedError:
+            return None
     return None if result is None else [np.asarray(result, eqn.outvars[0].aval.dtype)]
+
+
+def _counted(eqn: Any) -> Any:
+    """Whole numbers along a dimension, in a type that need not hold them all."""
+    shape, along = eqn.params["shape"], eqn.params["dimension"]
+    at = [1] * len(shape)
+    at[along] = shape[along]
+    return np.broadcast_to(np.arange(shape[along]).reshape(at), shape).astype(eqn.outvars[0].aval.dtype)
 
 
 def dotted(numbers: Any, a: Any, b: Any) -> Any:

@@ -51,6 +51,8 @@ ALONE = 100_000
 LONGER = 2_000
 #: What trying inputs may cost in a short program that limits an index itself, too widely: mistakes are found there.
 GUESSES = 4_000
+#: What showing by JAX may cost in all what was found roughly: it compiles each kind of equation for that.
+SURE = 8_000
 #: How many equations make a program a short one.
 SHORT = 200
 #: How many iterations are looked at first.
@@ -78,7 +80,7 @@ class Seeking:
         self.corners = Purse(worth, compiles=False)
         self.guesses = Purse(GUESSES if size <= SHORT else min(1500, 800 + size // 2), compiles=False)
         """What trying other inputs may cost that need not show anything."""
-        self.guesses.sure = self.corners.sure = self.purse
+        self.guesses.sure = self.corners.sure = Purse(SURE)
         self.replays: Replays = {}
         """What replayed the program so far."""
         self.tried: set[Any] = set()

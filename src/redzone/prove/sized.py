@@ -23,6 +23,9 @@ SIZES = (4, 5, 3, 1, 2, 7, 8, 16, 33)
 #: How many assignments of sizes to names are tried, and how many are looked through for them.
 TRIED = 5
 LOOKED = 400
+#: How many sizes that are larger than an array are tried, for how many names, and up to what size of the array.
+BEYOND = 2
+FAR = 1 << 14
 
 #: From a program, sites, inputs and facts without symbols, and the sizes, to witnesses by identity of equations.
 Run = Callable[[Any, list[Site], list[Input], list[Fact], Mapping[str, int]], Mapping[int, Witness]]
@@ -36,7 +39,7 @@ def at_sizes(closed: Any, sites: Sequence[Site], inputs: Sequence[Input], run: R
     """What `run` finds out about the accesses of a symbolic program at a few of its sizes."""
     found: dict[int, Witness] = {}
     try:
-        chosen = list(some_sizes(inputs))
+        chosen = list(some_sizes(inputs, _beyond(sites)))
     except (AttributeError, OverflowError):
         # JAX keeps its constraints elsewhere now, or counts a size in too few bits: such a size shows nothing.
         return found
@@ -69,8 +72,17 @@ def at_sizes(closed: Any, sites: Sequence[Site], inputs: Sequence[Input], run: R
     return found
 
 
-def some_sizes(inputs: Sequence[Input]) -> Iterator[dict[str, int]]:
-    """Sizes for the names in the shapes of the inputs that keep all that is promised of them; few, and plain ones."""
+def _beyond(sites: Sequence[Site]) -> list[int]:
+    """Sizes of which a count leaves one of the arrays, where that has a size of its own."""
+    limits = {column.limit for site in sites for column in site.columns if type(column.limit) is int}
+    return sorted(limit + 2 for limit in limits if limit <= FAR)[-BEYOND:]
+
+
+def some_sizes(inputs: Sequence[Input], beyond: Sequence[int] = ()) -> Iterator[dict[str, int]]:
+    """Sizes for the names in the shapes of the inputs that keep all that is promised of them; few, and plain ones.
+
+    Those `beyond` something are tried for one name after the other.
+    """
     dims = [n for one in inputs for n in getattr(one.aval, "shape", ()) if type(n) is not int]
     names = sorted({name for n in dims for name in compat.names_of_size(n)})
     if not names:
@@ -79,14 +91,15 @@ def some_sizes(inputs: Sequence[Input]) -> Iterator[dict[str, int]]:
     # Names that nothing relates may be of different sizes: each in turn one larger than the others.
     apart = [{**same[0], name: SIZES[1]} for name in names if len(names) > 1]
     mixed = (dict(zip(names, sizes, strict=True)) for sizes in itertools.product(SIZES, repeat=len(names)))
-    every = itertools.chain(same[:1], apart[:2], same[1:], mixed)
+    larger = [{**same[0], name: size} for size in beyond for name in names[:BEYOND]]
+    every = itertools.chain(same[:1], larger, apart[:2], same[1:], mixed)
     kept = (s for s in itertools.islice(every, LOOKED) if compat.keeps_constraints(dims[0], s))
     seen: list[dict[str, int]] = []
     for sizes in kept:
         if sizes not in seen:
             seen.append(sizes)
             yield sizes
-        if len(seen) == TRIED:
+        if len(seen) == TRIED + len(larger):
             return
 
 

@@ -358,7 +358,7 @@ def _extreme(inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Ne
 
 def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
     """The ends of the contract: high (promised ranges at their top, bools true, growing numbers), low, ones and their
-    negatives."""
+    negatives, bools that are all the same but for the last."""
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
     for high in (True, False):
         chosen = {}
@@ -373,14 +373,26 @@ def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int
     floats = [i for i, kind in enumerate(kinds) if kind == "f"]
     for number in (1, -1) if floats else ():
         yield {i: plain_value(inputs[i], facts[i], number) for i in floats}
+    flags = [i for i, s in enumerate(inputs) if kinds[i] == "b" and s.aval.shape and is_free(s) and _is_small(s)]
+    for last in (True, False) if flags else ():
+        yield {i: _but_the_last(inputs[i].aval.shape, last) for i in flags}
+
+
+def _but_the_last(shape: tuple[int, ...], last: bool) -> Any:
+    """Bools of which the last along the last dimension is so, and no other."""
+    return np.broadcast_to((np.arange(shape[-1]) == shape[-1] - 1) == last, shape)
 
 
 def far_away(inputs: Sequence[Input], facts: Sequence[Fact], site: Site) -> Iterator[dict[int, Any]]:
-    """Inputs nobody promised anything of: the first number outside, falling ones, one far above or below the others."""
+    """Inputs nobody promised anything of: the first number outside, the last one inside, falling ones, one far above or
+    below the others."""
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
     free = [i for i, source in enumerate(inputs) if kinds[i] in "fiu" and is_free(source)]
     if free and type(site.columns[0].limit) is int:
         yield {i: plain_value(inputs[i], facts[i], site.columns[0].limit + 1) for i in free}
+        whole = {i: plain_value(inputs[i], facts[i], site.columns[0].limit) for i in free if kinds[i] != "f"}
+        if whole:
+            yield whole
     falling = {i: _ramp(inputs[i])[..., ::-1] for i in free if _is_small(inputs[i])}
     if falling:
         yield falling

@@ -10,6 +10,7 @@ import numpy as np
 
 from redzone.domains import BOOL, FALSE, TOP_FLOAT, TRUE, DtypeInfo, Fact, dtype_info, join, summarised
 from redzone.domains.fact import apart, scalar
+from redzone.frontend.compat import Literal
 from redzone.rules import floats, functions, integers
 from redzone.rules.integers import of, pair
 from redzone.rules.table import rule, top_of
@@ -32,7 +33,6 @@ def _top_float(*_: Any) -> Fact:
 _binary("add_p", "add_any_p", "add_jaxvals_p", whole=integers.add, real=floats.add)
 _binary("sub_p", whole=integers.sub, real=floats.sub)
 _binary("mul_p", whole=integers.mul, real=floats.mul)
-_binary("div_p", whole=integers.div_kept, real=floats.div)
 _binary("rem_p", whole=integers.rem, real=functions.remainder)
 _binary("and_p", whole=integers.bit_and, real=_top_float)
 _binary("or_p", whole=integers.bit_or, real=_top_float)
@@ -40,6 +40,20 @@ _binary("xor_p", whole=integers.bit_xor, real=_top_float)
 _binary("shift_left_p", whole=integers.shift_left, real=_top_float)
 _binary("shift_right_logical_p", whole=lambda a, b, i: integers.shift_right(a, b, i, False), real=_top_float)
 _binary("shift_right_arithmetic_p", whole=lambda a, b, i: integers.shift_right(a, b, i, True), real=_top_float)
+
+
+@rule("div_p", pointwise=True)
+def _div(eqn: Any, a: Fact, b: Fact) -> Fact:
+    info = dtype_info(eqn.outvars[0].aval.dtype)
+    if info.integral:
+        return integers.div_kept(a, b, info)
+    if info.kind != "f":
+        return TOP_FLOAT
+    if type(eqn.invars[1]) is Literal and type(b.lo) is float and math.frexp(b.lo)[0] == 0.5:
+        # By a power of two that the compiler knows: a product with its inverse, and the same number either way.
+        inverse = 1.0 / b.lo
+        return floats.mul(a, Fact(inverse, inverse, 0), info)
+    return floats.div(a, b, info)
 
 
 def _unary(*names: str, whole: Callable[..., Fact], real: Callable[..., Fact]) -> None:
@@ -80,7 +94,9 @@ def _abs(eqn: Any, a: Fact) -> Fact:
 @rule("round_p", pointwise=True)
 def _round(eqn: Any, a: Fact) -> Fact:
     # Both rounding methods move a value by at most one half, to an integer.
-    a = summarised(a)
+    if type(a.lo) is np.ndarray:
+        # To the nearest whole number beyond, or at, what is a half away: no less than any method gives.
+        return apart(np.ceil(a.lo - 0.5), np.floor(a.hi + 0.5), a.nan)
     lo = a.lo if math.isinf(a.lo) else float(math.floor(a.lo + 0.5) - (a.lo + 0.5 == math.floor(a.lo + 0.5)))
     hi = a.hi if math.isinf(a.hi) else float(math.ceil(a.hi - 0.5) + (a.hi - 0.5 == math.ceil(a.hi - 0.5)))
     return Fact(lo, hi, 1, a.nan)

@@ -13,8 +13,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from redzone.domains import TOP_FLOAT, DtypeInfo, Fact, summarised
-from redzone.domains.fact import flushed
+from redzone.domains import TOP_FLOAT, DtypeInfo, Fact, settle, summarised
+from redzone.domains.fact import SHORT, apart, flushed, least, most
 
 _INF = math.inf
 
@@ -109,8 +109,25 @@ def _product(x: float, y: float) -> float:
     return 0.0 if x == 0 or y == 0 else x * y
 
 
+def _each(function: Any, a: Fact, b: Fact, info: DtypeInfo, once: bool) -> Fact:
+    """An operation on numbers some of which are kept apart: element by element while they are few."""
+    arrays = [x for f in (a, b) for x in (f.lo, f.hi) if type(x) is np.ndarray]
+    shape = np.broadcast_shapes(*(x.shape for x in arrays)) if len({x.ndim for x in arrays}) == 1 else ()
+    if not 1 < math.prod(shape) <= SHORT:
+        found: Fact = function(summarised(a), summarised(b), info, once)
+        return found
+    ends = [np.broadcast_to(x, shape).ravel().tolist() for x in (a.lo, a.hi, b.lo, b.hi)]
+    facts: list[Fact] = [
+        function(Fact(w, x, int(w != x or a.nan), a.nan), Fact(y, z, int(y != z or b.nan), b.nan), info, once)
+        for w, x, y, z in zip(*ends, strict=True)
+    ]
+    lo, hi = (np.array(one, np.float64).reshape(shape) for one in ([f.lo for f in facts], [f.hi for f in facts]))
+    return apart(lo, hi, any(f.nan for f in facts))
+
+
 def add(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
-    a, b = summarised(a), summarised(b)
+    if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
+        return _each(add, a, b, info, once)
     nan = a.nan or b.nan or (a.hi == _INF and b.lo == -_INF) or (a.lo == -_INF and b.hi == _INF)
     lo = -_INF if -_INF in (a.lo, b.lo) else a.lo + b.lo
     hi = _INF if _INF in (a.hi, b.hi) else a.hi + b.hi
@@ -118,7 +135,6 @@ def add(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
 
 
 def neg(a: Fact) -> Fact:
-    a = summarised(a)
     return Fact(-a.hi, -a.lo, a.step, a.nan)
 
 
@@ -127,7 +143,8 @@ def sub(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
 
 
 def mul(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
-    a, b = summarised(a), summarised(b)
+    if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
+        return _each(mul, a, b, info, once)
     infinite = _INF in (a.hi, b.hi, -a.lo, -b.lo)
     nan = a.nan or b.nan or (infinite and (a.lo <= 0 <= a.hi or b.lo <= 0 <= b.hi))
     corners = [_product(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
@@ -136,8 +153,9 @@ def mul(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
     return outward(min(corners), max(corners), nan, info, (known, known), once)
 
 
-def div(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
-    a, b = summarised(a), summarised(b)
+def div(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
+    if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
+        return _each(div, a, b, info, once)
     if b.lo <= 0 <= b.hi or _INF in (a.hi, b.hi, -a.lo, -b.lo):
         return TOP_FLOAT
     corners = [x / y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
@@ -226,7 +244,9 @@ def absolute(a: Fact) -> Fact:
 
 def whole(a: Fact, function: Any) -> Fact:
     """floor, ceil and the like: monotone and exact."""
-    a = summarised(a)
+    if type(a.lo) is np.ndarray:
+        array = np.floor if function is math.floor else np.ceil
+        return apart(array(a.lo), array(a.hi), a.nan)
     lo = a.lo if math.isinf(a.lo) else float(function(a.lo))
     hi = a.hi if math.isinf(a.hi) else float(function(a.hi))
     return Fact(lo, hi, 0 if lo == hi and not a.nan else 1, a.nan)
@@ -240,7 +260,8 @@ def sign(a: Fact) -> Fact:
 def power(a: Fact, exponent: int, info: DtypeInfo) -> Fact:
     a = summarised(a)
     if exponent < 0 or not (math.isfinite(a.lo) and math.isfinite(a.hi)):
-        if exponent >= 0 and exponent % 2 == 0:
+        # What is too large is NaN in some types of eight bits.
+        if exponent >= 0 and exponent % 2 == 0 and info.bits > 8:
             return Fact(0.0, _INF, 1, a.nan)
         return TOP_FLOAT
     try:
@@ -256,7 +277,10 @@ def power(a: Fact, exponent: int, info: DtypeInfo) -> Fact:
 
 
 def from_integer(a: Fact, info: DtypeInfo) -> Fact:
-    a = summarised(a)
+    if type(a.lo) is np.ndarray:
+        if info.bits > 8 and max(-least(a.lo), most(a.hi)) <= 2.0 ** min(info.mantissa, 52):
+            return Fact(a.lo.astype(np.float64), a.hi.astype(np.float64))
+        a = summarised(a)
     if type(a.lo) is not int or type(a.hi) is not int or info.bits <= 8:
         return TOP_FLOAT
     try:
@@ -291,7 +315,11 @@ def _nearest(x: float, info: DtypeInfo) -> float:
 
 def to_integer(a: Fact, info: DtypeInfo) -> Fact:
     """Truncation toward zero; XLA saturates what does not fit and makes NaN zero."""
-    a = summarised(a)
+    if type(a.lo) is np.ndarray:
+        if info.kind != "b" and info.bits <= 32:
+            low, high = (np.clip(np.trunc(x), info.min, info.max).astype(np.int64) for x in (a.lo, a.hi))
+            return settle(np.minimum(low, 0), np.maximum(high, 0)) if a.nan else settle(low, high)
+        a = summarised(a)
     if info.kind == "b":
         if a.lo > 0 or a.hi < 0:
             return Fact(1, 1, 0)

@@ -290,7 +290,7 @@ def _scatter_mul(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
     if info.integral:
         return integers.mul(summarised(a), by, info)
     # What is infinite on the way may meet a zero.
-    found = floats.mul(a, by, info)
+    found = floats.mul(summarised(a), by, info)
     return found if math.isfinite(found.lo) and math.isfinite(found.hi) else TOP_FLOAT
 
 

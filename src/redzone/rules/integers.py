@@ -157,9 +157,13 @@ def div(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
 
 
 def div_kept(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
-    """Division that keeps elements apart where the divisor is a positive constant."""
+    """Division that keeps elements apart where the divisor is a positive constant, or one of its own for each."""
     if type(a.lo) is np.ndarray and b.step == 0 and type(b.lo) is int and 0 < b.lo <= SMALL:
         return settle(_truncated_arrays(a.lo, b.lo), _truncated_arrays(a.hi, b.lo))
+    if type(b.lo) is np.ndarray and (b.lo > 0).all() and at_most(0, summarised(a).lo):
+        found = _floor_div_each(a, b)
+        if found is not None:
+            return found
     return div(a, b, info)
 
 
@@ -169,7 +173,10 @@ def _truncated_arrays(a: np.ndarray, k: int) -> np.ndarray:
 
 def rem(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     """The remainder has the dividend's sign and is smaller than the divisor; by zero it is anything."""
-    b = summarised(b)
+    if type(b.lo) is np.ndarray:
+        if (b.lo > 0).all() and at_most(0, summarised(a).lo):
+            return _modulo_each(a, b)
+        b = summarised(b)
     if b.lo <= 0 <= b.hi:
         return Fact(info.min, info.max)
     if type(a.lo) is np.ndarray:
@@ -194,7 +201,10 @@ def rem(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
 
 def floor_div(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     """Division rounding toward minus infinity."""
-    b = summarised(b)
+    if type(b.lo) is np.ndarray:
+        if (b.lo > 0).all() and (found := _floor_div_each(a, b)) is not None:
+            return found
+        b = summarised(b)
     if b.lo <= 0 <= b.hi:
         return Fact(info.min, info.max)
     if type(a.lo) is np.ndarray:
@@ -210,9 +220,23 @@ def floor_div(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     return wrapped(min(corners), max(corners), step, info)
 
 
+def _floor_div_each(a: Fact, b: Fact) -> Fact | None:
+    """The quotients by positive divisors, each its own; None where the dividends are too many or too large."""
+    if type(a.lo) is np.ndarray:
+        if too_wide(a, b) or a.lo.ndim != b.lo.ndim:
+            return None
+    elif not _numbers(a) or a.lo < -SMALL or a.hi > SMALL:
+        return None
+    # Monotone in the dividend, and in the divisor one way or the other by the dividend's sign.
+    return apart(np.minimum(a.lo // b.lo, a.lo // b.hi), np.maximum(a.hi // b.lo, a.hi // b.hi))
+
+
 def modulo(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     """The remainder with the divisor's sign, as jnp writes it: a zero divisor counts as one."""
-    b = summarised(b)
+    if type(b.lo) is np.ndarray:
+        if (b.lo > 0).all():
+            return _modulo_each(a, b)
+        b = summarised(b)
     if b.lo <= 0 <= b.hi:
         lo, hi = min(b.lo + 1, 0), max(b.hi - 1, 0)
         return Fact(lo, hi, 0 if lo == hi else 1)
@@ -234,6 +258,18 @@ def modulo(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
         hi = b.hi - 1 if a.lo < 0 else min(a.hi, b.hi - 1)
         return Fact(0, hi, 0 if hi == 0 else 1)
     return Fact(b.lo + 1, 0, 0 if b.lo == -1 else 1)
+
+
+def _modulo_each(a: Fact, b: Fact) -> Fact:
+    """The remainder by positive divisors, each its own: no more than a number that is not negative, and below it."""
+    if type(a.lo) is np.ndarray and (too_wide(a, b) or a.lo.ndim != b.lo.ndim):
+        a = summarised(a)
+    if type(a.lo) is not np.ndarray and (not _numbers(a) or a.lo < 0 or a.hi > SMALL):
+        return apart(np.zeros_like(b.lo), b.hi - 1)
+    if type(a.lo) is np.ndarray and (a.lo == a.hi).all() and (b.lo == b.hi).all():
+        return apart(a.lo % b.lo, a.lo % b.lo)
+    below = (a.lo >= 0) & (a.hi < b.lo)
+    return apart(np.where(below, a.lo, 0), np.where(a.lo >= 0, np.minimum(a.hi, b.hi - 1), b.hi - 1))
 
 
 def absolute(a: Fact, info: DtypeInfo) -> Fact:

@@ -9,9 +9,12 @@ import numpy as np
 
 from redzone.domains import Fact, join, joined, scalar, settle, summarised, top
 from redzone.domains.fact import KEEP, SMALL, apart
+from redzone.rules import floats
 from redzone.rules.integers import of
 from redzone.rules.table import rule, top_of
 
+#: So many whole numbers are exact in every type of float that has more than eight bits.
+EXACT = 256
 #: An iota up to this long keeps its elements apart.
 SHORT = 128
 
@@ -207,8 +210,10 @@ def _iota(eqn: Any, *_: Fact) -> Fact:
     if type(n) is int:
         if n <= 1:
             return scalar(0 if info.integral else 0.0)
-        if (info.integral and n - 1 > info.max) or (not info.integral and n > 256):
+        if info.integral and n - 1 > info.max:
             return top_of(eqn.outvars[0])
+        if not info.integral and (n > EXACT or info.bits <= 8):
+            return floats.from_integer(Fact(0, n - 1), info)
         if n <= SHORT:
             at = [1] * len(shape)
             at[axis] = n
