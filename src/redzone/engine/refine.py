@@ -29,6 +29,8 @@ from redzone.rules.table import SAME
 BUDGET = 60
 #: How many equations deep a value is recomputed.
 DEPTH = 14
+#: A bound beyond this comes from an integer type.
+FAR = 2**30
 #: How many comparisons of two values are looked at once more.
 PAIRS = 4
 
@@ -777,6 +779,9 @@ class Refiner:
     def differs_by_multiple(self, step: Step, position: int, fact: Fact, of: int, level: Any) -> None:
         a = summarised(self.operand(step, position, level))
         if fact.step != 0 or type(fact.lo) is not int or type(a.lo) is not int or type(a.hi) is not int:
+            return
+        if a.lo < -FAR or a.hi > FAR:
+            # Where only its type ends a number, that is no limit which the program set.
             return
         left = strided(a.lo, a.hi, of, fact.lo)
         if left is None:
