@@ -133,3 +133,12 @@ def test_a_window_in_an_array_without_elements_is_left_to_jax(mode):
     jaxpr = jax.make_jaxpr(lambda x, i, v: x.at[i].add(v, mode=mode))(jnp.zeros(0), jnp.zeros(3, int), jnp.zeros(3))
     (eqn,) = (e for e in jaxpr.eqns if e.primitive.name == "scatter-add")
     assert exactly(eqn, [np.zeros(0, np.float32), np.zeros((3, 1), np.int32), np.ones(3, np.float32)]) is None
+
+
+def test_nothing_is_written_by_no_index() -> None:
+    numbers = lax.ScatterDimensionNumbers((), (0,), (0,))
+    given = [np.arange(3, dtype=np.int32), np.zeros((0, 1), np.int32), np.zeros(0, np.int32)]
+    eqn = jax.make_jaxpr(lambda x, i, y: lax.scatter_add(x, i, y, numbers))(*given).jaxpr.eqns[-1]
+    assert eqn.primitive.name == "scatter-add"
+    results = exactly(eqn, given)
+    assert results is not None and results[0].tolist() == [0, 1, 2]

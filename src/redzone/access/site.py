@@ -59,6 +59,8 @@ class Site:
     """The jaxpr whose equation this is."""
     opaque: str = ""
     """Why the memory touched cannot be analysed, for foreign calls and kernels."""
+    padding: str = ""
+    """Why what lies outside is padding wherever the index is, for sparse arrays."""
 
     @property
     def primitive(self) -> str:

@@ -242,7 +242,9 @@ def join(a: Fact, b: Fact) -> Fact:
     nan = a.nan or b.nan
     if type(lo) is not int or type(hi) is not int:
         return Fact(lo, hi, 0 if isinstance(lo, float) and lo == hi and not nan else 1, nan)
-    step = math.gcd(a.step, b.step, a.lo - b.lo) if a.step != 1 and b.step != 1 else 1
+    apart_by = a.lo - b.lo
+    # Of two sizes, one is the lesser though nobody knows by how much.
+    step = math.gcd(a.step, b.step, apart_by) if a.step != 1 and b.step != 1 and type(apart_by) is int else 1
     return Fact(lo, hi, step, nan)
 
 

@@ -2,7 +2,7 @@
 
 A library that defines a primitive gives it an implementation in terms of others, which JAX runs
 eagerly. Traced on the equation's types, it says what the equation's results are; JAX's own primitives
-are implemented by compiling themselves, which says nothing new. Those of its sparse arrays are compiled as
+are implemented by compiling themselves, which says nothing new. Those of its COO and CSR arrays are compiled as
 a function of others, and count as a library's.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 import jax
 
 from redzone.domains import dtype_info
-from redzone.frontend.compat import equations_of, inner_jaxprs, open_jaxpr, sparse_function
+from redzone.frontend.compat import equations_of, inner_jaxprs, open_jaxpr, sparse_function, sparse_kind
 
 #: An implementation longer than this is not looked into.
 LONGEST = 400
@@ -111,11 +111,11 @@ def _implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
 
 
 def is_third_party(primitive: Any) -> bool:
-    """Whether a library other than JAX wrote what a primitive does, or JAX did for its sparse arrays."""
+    """Whether a library other than JAX wrote what a primitive does, or JAX did for its COO and CSR arrays."""
     known = _third_party.get(primitive)
     if known is None:
         run = getattr(primitive, "impl", None)
-        known = run is not None and (not _is_jax(run) or sparse_function(primitive) is not None)
+        known = run is not None and (not _is_jax(run) or sparse_kind(primitive) in ("coo", "csr"))
         _third_party[primitive] = known
     return known
 
@@ -126,12 +126,6 @@ _third_party: dict[Any, bool] = {}
 def takes_integers(eqn: Any) -> bool:
     """Whether an equation is given numbers that can be indices, or conditions."""
     return any(dtype_info(getattr(v.aval, "dtype", None)).integral for v in eqn.invars)
-
-
-#: What sparse arrays do with their indices among themselves: long, and nothing else is read or written there.
-_BOOKKEEPING = frozenset(
-    {"bcoo_fromdense", "bcoo_sort_indices", "bcoo_spdot_general", "bcoo_sum_duplicates", "bcoo_transpose"}
-)
 
 
 def _takes_functions(params: dict[str, Any]) -> bool:
@@ -151,9 +145,9 @@ def _is_opaque(aval: Any) -> bool:
 
 def _trace(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     primitive = eqn.primitive
-    sparse = sparse_function(primitive)
-    run = sparse or getattr(primitive, "impl", None)
-    if sparse is not None and primitive.name in _BOOKKEEPING:
+    run = sparse_function(primitive) or getattr(primitive, "impl", None)
+    if sparse_kind(primitive) in ("bcoo", "bcsr"):
+        # What they do with their indices is long, and touches nothing else.
         return None
     if any(_is_opaque(v.aval) for v in (*eqn.invars, *eqn.outvars)):
         return None

@@ -8,6 +8,7 @@ from collections.abc import Container, Iterable
 from typing import Any
 
 from redzone.access.site import Site
+from redzone.access.sparse import padded_access
 from redzone.access.xla import ACCESSES
 from redzone.engine.implementation import (
     expansion,
@@ -18,7 +19,7 @@ from redzone.engine.implementation import (
 )
 from redzone.engine.literals import FOLDED, fold, known_index
 from redzone.frontend.assume import assume_p
-from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives
+from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives, sparse_kind
 from redzone.rules import RULES
 
 
@@ -152,6 +153,13 @@ class Inventory:
             elif special == 10 and is_third_party(eqn.primitive) and not any(inner_jaxprs(eqn.params)):
                 if self.look_into(eqn, chain):
                     busy.append(at)
+            elif special == 10 and sparse_kind(eqn.primitive):
+                sparse = padded_access(eqn, chain)
+                if sparse is None:
+                    self.closed[eqn.primitive.name] += 1
+                else:
+                    sparse.home = jaxpr
+                    self.sites.setdefault(id(eqn), sparse)
             elif special != 10 or _has_jaxpr(eqn.params):
                 touches = False
                 for inner in children(eqn):

@@ -418,19 +418,23 @@ def primitives() -> dict[str, Any]:
     return found
 
 
+def sparse_kind(primitive: Any) -> str:
+    """The kind of JAX's sparse arrays that a primitive computes with, or an empty string."""
+    name = primitive.name
+    kind = str(name).partition("_")[0]
+    # A program that has such a primitive has imported the module.
+    module = sys.modules.get(f"jax.experimental.sparse.{kind}") if kind in _SPARSE else None
+    return kind if getattr(module, f"{name}_p", None) is primitive else ""
+
+
+_SPARSE = frozenset({"bcoo", "bcsr", "coo", "csr"})
+
+
 def sparse_function(primitive: Any) -> Callable[..., Any] | None:
     """What a primitive of JAX's sparse arrays is compiled as: a function of other primitives. None for others."""
-    name = primitive.name
-    kind = name.partition("_")[0]
-    # A program that has such a primitive has imported the module.
-    module = sys.modules.get(f"jax.experimental.sparse.{_SPARSE[kind]}") if kind in _SPARSE else None
-    if module is None or getattr(module, f"{name}_p", None) is not primitive:
-        return None
-    return getattr(module, f"_{name}_impl", None)
-
-
-#: By the first word of a primitive's name: the module of JAX's sparse arrays it is in.
-_SPARSE = {"bcoo": "bcoo", "bcsr": "bcsr", "coo": "coo", "csr": "csr", "todense": "api"}
+    kind = sparse_kind(primitive)
+    module = sys.modules.get(f"jax.experimental.sparse.{kind}") if kind else None
+    return getattr(module, f"_{primitive.name}_impl", None)
 
 
 def module_bytes(lowered: Any) -> bytes:

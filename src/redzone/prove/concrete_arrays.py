@@ -269,6 +269,8 @@ def _scatter(eqn: Any, x: Any, indices: Any, updates: Any) -> Any:
         if mode == "CLIP" or inside:
             result[there] = combine(result[there], ordered.reshape(sizes))
         return result
+    if not updates.size:
+        return result
     windows = Windows(x.shape, sizes, indices, mapped, batching)
     _allowed(mode, windows.inside.all())
     places, written = windows.places(), ordered.reshape(len(windows.first), -1)

@@ -269,6 +269,8 @@ class Deciding(Seeking):
             access = self.access(site, seen, Verdict.UNKNOWN, "RZ401" if kernel else "RZ501", "opaque")
             access.message = f"{site.opaque}: the memory it touches cannot be seen here"
             return access
+        if site.padding:
+            return self.declared(site, seen, site.padding)
         if not seen:
             return self.access(site, seen, Verdict.SAFE, "", "unreachable")
         if _is_empty(site) or all(one.inside for one in seen):
@@ -281,12 +283,15 @@ class Deciding(Seeking):
             return access
         why = declared_by(site)
         if why and not (site.effect == "write" and site.mode == "drop" and _may_wrap(seen) and is_own_word(why)):
-            access = self.access(site, seen, Verdict.DECLARED, "", why)
-            access.message = f"may leave the array, and the program says what happens then: {why}"
-            return access
+            return self.declared(site, seen, why)
         if why:
             self.wraps.add(id(site.eqn))
         return self.access(site, seen, Verdict.UNKNOWN, "", "")
+
+    def declared(self, site: Site, seen: list[Seen], why: str) -> Access:
+        access = self.access(site, seen, Verdict.DECLARED, "", why)
+        access.message = f"may leave the array, and the program says what happens then: {why}"
+        return access
 
     def access(self, site: Site, seen: list[Seen], verdict: Verdict, rule: str, decided_by: str) -> Access:
         access = Access(

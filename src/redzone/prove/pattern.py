@@ -19,7 +19,7 @@ Reached = tuple[list[Fact], Step | None, Context | None]
 def pattern_of(site: Site, reached: list[Reached]) -> Pattern:
     """Worked out from the index's facts over every way the access is reached."""
     shape = tuple(getattr(site.buffer, "shape", ()))
-    if site.opaque or any(type(n) is not int for n in (*shape, *site.window)):
+    if site.opaque or site.padding or any(type(n) is not int for n in (*shape, *site.window)):
         return Pattern("scattered" if not site.opaque else "opaque", (), None, None, None)
     item = _itemsize(site.buffer.dtype)
     strides = [item] * len(shape)

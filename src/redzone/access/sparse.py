@@ -1,0 +1,32 @@
+"""What JAX's BCOO and BCSR arrays read and write: at their own indices, of which those outside are padding."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redzone.access.site import Site
+from redzone.frontend.compat import sparse_kind
+
+#: By what follows the kind in a primitive's name: whether it reads or writes, and which operand or (-1) its result.
+#: The others only work on indices: they sort them, find equal ones, multiply two arrays.
+_TOUCHED = {
+    "todense": ("write", -1),
+    "extract": ("read", None),
+    "dot_general": ("read", None),
+    "dot_general_sampled": ("read", 0),
+}
+
+
+def padded_access(eqn: Any, chain: tuple[Any, ...]) -> Site | None:
+    """The access that an equation of a BCOO or BCSR array is; None where it touches nothing but sparse arrays."""
+    kind = sparse_kind(eqn.primitive)
+    known = _TOUCHED.get(eqn.primitive.name.removeprefix(f"{kind}_"))
+    if known is None:
+        return None
+    effect, position = known
+    if position is None:
+        # The array that is no part of the sparse one comes last.
+        position = len(eqn.invars) - 1
+    buffer = eqn.outvars[0].aval if position < 0 else eqn.invars[position].aval
+    why = f"jax's {kind.upper()}, whose indices out of bounds are padding"
+    return Site(eqn, chain, effect, "drop" if effect == "write" else "fill", buffer, (), (), 1, padding=why)
