@@ -117,6 +117,13 @@ def absolute(x, i):
     return x[jnp.abs(i)]  #: safe
 
 
+@case(f32(8), i32(min=0, max=3))
+def a_small_number_times_itself_again_and_again(x, i):
+    square = 100 * i * i
+    power = (square - 30 * i) * square
+    return x[jnp.where(i % 2 == 1, power, power - i) // 100000]  #: safe
+
+
 @case(f32(9), i32(min=0, max=9))
 def power_of_a_small_number(x, depth):
     return x[2**depth // 64]  #: safe

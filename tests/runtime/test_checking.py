@@ -506,8 +506,8 @@ class TestKinds:
         )
         with redzone.checking() as session:
             jax.jit(fn)(X)
-        # Replay does not enter a shard_map, so that it is out of bounds is not shown.
-        assert [a.verdict for a in session.findings] == ["unknown"]
+        assert [a.verdict for a in session.findings] == ["unsafe"]
+        assert "device d=0" in str(session.findings[0].witness)
 
     def test_sharded_inputs_over_several_devices(self) -> None:
         program = """

@@ -378,7 +378,7 @@ ENGINE_MUTANTS = [
     EngineMutant("another element is set", "rules.indexing:_places", _next_place),
     EngineMutant("what holds for a slice holds for all", f"{REFINE}:Refiner.narrow_part", _slice_is_all),
     EngineMutant("every search ends before the end", f"{LOOPS}:stays_below", _constant(True)),
-    EngineMutant("every product is with the last element", "engine.search:_is_last", _constant(True)),
+    EngineMutant("every product is with the last element", "engine.search:is_last", _constant(True)),
     EngineMutant("all but the last value are tried", "engine.tabulate:range", lambda right: _shorter_range),
     EngineMutant("a write changes nothing that is read", "engine.windows:_beside", _all_beside),
     EngineMutant("equal equations on anything are equal", "engine.sharing:_asked", _operands_do_not_matter),

@@ -533,7 +533,7 @@ def masked_sites(
             how, looked = NOTHING, _adding(uses, home, site)
             shape = tuple(site.eqn.invars[1].aval.shape[:-1]) if looked else shape
         known = [(view, _not_made_from(uses, view, found, shape)) for view, found in looked]
-        if len(known) == 1 and known[0][0] is home and known[0][1] and all(known[0][1]):
+        if len(known) == 1 and not known[0][0].calls and known[0][1] and all(known[0][1]):
             thrown[id(site.eqn)] = [[(w.condition, w.picked) for w in ways] for ways in known[0][1]]
         known = [
             (view, [[w for w in ways if _is_related(uses, view, w)] for ways in uses_of]) for view, uses_of in known
