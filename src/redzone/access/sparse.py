@@ -7,6 +7,16 @@ from typing import Any
 from redzone.access.site import Site
 from redzone.frontend.compat import sparse_kind
 
+#: By kind, what of an array is padding: of the first two, documented to be; of CSR's elements, those beyond the last
+#: row's end, which may be anywhere up to the number of elements.
+PADDING = {
+    kind: f"jax's {kind.upper()}, whose {what} are padding"
+    for kind, what in (
+        ("bcoo", "indices out of bounds"),
+        ("bcsr", "indices out of bounds"),
+        ("csr", "elements beyond the last row's end"),
+    )
+}
 #: By what follows the kind in a primitive's name: whether it reads or writes, and which operand or (-1) its result.
 #: The others only work on indices: they sort them, find equal ones, multiply two arrays.
 _TOUCHED = {
@@ -28,5 +38,5 @@ def padded_access(eqn: Any, chain: tuple[Any, ...]) -> Site | None:
         # The array that is no part of the sparse one comes last.
         position = len(eqn.invars) - 1
     buffer = eqn.outvars[0].aval if position < 0 else eqn.invars[position].aval
-    why = f"jax's {kind.upper()}, whose indices out of bounds are padding"
-    return Site(eqn, chain, effect, "drop" if effect == "write" else "fill", buffer, (), (), 1, padding=why)
+    mode = "drop" if effect == "write" else "fill"
+    return Site(eqn, chain, effect, mode, buffer, (), (), 1, padding=PADDING[kind])

@@ -10,14 +10,12 @@ from typing import Any
 
 from redzone.domains import Fact, dtype_info, join, summarised
 from redzone.engine.program import SIMPLE, Program
-from redzone.engine.refine import ALL, Infeasible, Refiner
+from redzone.engine.refine import ALL, HERE, Infeasible, Refiner
 from redzone.frontend.compat import primitives
 
 #: How many parts a condition may have to be looked at one by one.
 PARTS = 4
 
-#: The level of one element, any of them.
-HERE: Any = ("here",)
 #: Parts of a condition of which one holds, and the condition's shape.
 Parts = tuple[tuple[tuple[int, int], ...], tuple[Any, ...]]
 

@@ -21,7 +21,7 @@ from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import altogether, before, running_sum, summed
 from redzone.engine.partition import Partition, limited, partition
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
-from redzone.engine.refine import ALL, Infeasible, Refiner, assuming, narrows
+from redzone.engine.refine import ALL, HERE, Infeasible, Refiner, assuming, narrows
 from redzone.engine.rounding import ADDED_ONCE
 from redzone.engine.share import quotient
 from redzone.engine.tabulate import SPREAD, tabulated
@@ -45,7 +45,6 @@ _MORE: dict[Any, Any] = {
     _DIV: _DIV,
     **dict.fromkeys(_BLENDED | _JOINING, _BLENDED),
 }
-_HERE = ("here",)
 #: A sum beyond this has the bounds of its integer type.
 _NEAR = 2**30
 
@@ -326,7 +325,7 @@ class Runner:
 
         Where one case already holds all that the other can be, looking closer at the other changes nothing.
         """
-        level = _HERE if step.eqn.invars[0].aval.shape else ALL
+        level = HERE if step.eqn.invars[0].aval.shape else ALL
         cases: list[Fact | None] = [env[step.ins[1]], env[step.ins[2]]]
         related = step.extra
         if not related:
@@ -411,7 +410,7 @@ class Runner:
                 continue
             found: Fact | None = None
             for truth in (1, 0) if rule is _MUL else (0, 1):
-                value = self.value_where(program, env, factor, truth, step.outs[0], _HERE if shaped else ALL)
+                value = self.value_where(program, env, factor, truth, step.outs[0], HERE if shaped else ALL)
                 if value is None:
                     continue
                 if leq(fact, value):

@@ -36,6 +36,8 @@ PAIRS = 4
 
 #: Known by its identity, which a tuple of a known type loses when it is compiled.
 ALL: Any = ("all",)
+#: The level of one element, any of them.
+HERE: Any = ("here",)
 #: The last part of a level that is about every element along some dimensions.
 ROW = "row"
 

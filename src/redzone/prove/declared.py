@@ -18,6 +18,7 @@ from typing import Any
 import jax
 
 from redzone.access.site import Site
+from redzone.access.sparse import PADDING
 from redzone.frontend import compat
 from redzone.report.marks import characters
 from redzone.report.place import Span
@@ -65,16 +66,8 @@ ROUTINES = frozenset(
 )
 
 
-#: By file of JAX's sparse arrays, that what is outside is padding: of these kinds, documented to be; of CSR's elements,
-#: those beyond the last row's end, which may be anywhere up to the number of elements.
-_PADDED = {
-    os.path.join(_JAX, "experimental", "sparse", f"{kind.lower()}.py"): f"jax's {kind}, whose {what} are padding"
-    for kind, what in (
-        ("BCOO", "indices out of bounds"),
-        ("BCSR", "indices out of bounds"),
-        ("CSR", "elements beyond the last row's end"),
-    )
-}
+#: By file of JAX's sparse arrays, what is padding there.
+_PADDED = {os.path.join(_JAX, "experimental", "sparse", f"{kind}.py"): why for kind, why in PADDING.items()}
 
 
 def declared_by(site: Site) -> str:

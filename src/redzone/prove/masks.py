@@ -24,7 +24,7 @@ from redzone.engine.either import alternatives
 from redzone.engine.forward import Context
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P, Inventory, children
 from redzone.engine.program import OBSERVE, SIMPLE, Step
-from redzone.engine.refine import ALL, Infeasible, Refiner
+from redzone.engine.refine import ALL, HERE, Infeasible, Refiner
 from redzone.engine.slice import Called, Masks
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.prove.declared import declared_by
@@ -38,7 +38,6 @@ _CONVERT, _GATHER, _DYNAMIC_SLICE = _P["convert_element_type_p"], _P["gather_p"]
 _TRUE = (1, 1)
 _DECISIVE = {_P["and_p"]: _TRUE, _P["or_p"]: (0, 0)}
 _LOOPS = (SCAN_P, WHILE_P)
-_HERE = ("here",)
 #: How many values are told apart; of further ones, two may be taken for one.
 WIDEST = 2048
 #: By access, the operands that say where.
@@ -666,8 +665,6 @@ def _lanes(site: Site) -> tuple[tuple[Any, ...], tuple[int, ...]]:
 def harmless(uses: Uses, jaxpr: Any, updates: Any, places: tuple[int, ...]) -> list[_Found]:
     """The condition under which what is added to an array is anything but zero, if this jaxpr shows it."""
     made = uses.maker(jaxpr, updates)
-    while made is not None and made.primitive is _CONVERT and type(made.invars[0]) is not Literal:
-        updates, made = made.invars[0], uses.maker(jaxpr, made.invars[0])
     if made is None:
         return []
     if made.primitive is _MUL:
@@ -857,7 +854,7 @@ def _place_under(context: Context, step: Step, conditions: _Conditions) -> int:
             fact = context.env[condition]
             if fact is None:
                 continue
-            own = _HERE if shape else ALL
+            own = HERE if shape else ALL
             level = own if level is ALL else level
             apart = type(fact.lo) is np.ndarray and np.ndim(picked) in (0, fact.lo.ndim)
             if apart and shape and shape == _tuples(step.eqn):
