@@ -95,7 +95,7 @@ def _this() -> str:
 
 def compile_twins() -> None:
     """Compile for this interpreter; raises where that cannot be done."""
-    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    suffix, found = sysconfig.get_config_var("EXT_SUFFIX"), digests()  # a source may change while this goes on
     with tempfile.TemporaryDirectory() as work:
         shutil.copytree(PACKAGE, Path(work, "src", "redzone"), ignore=shutil.ignore_patterns("native", "__pycache__"))
         Path(work, "mypy.ini").write_text(CONFIG)
@@ -105,7 +105,7 @@ def compile_twins() -> None:
         names = [str(path.relative_to(ROOT)) for path in sources()]
         command = [sys.executable, "setup.py", str(os.cpu_count() or 1), *names]
         subprocess.run(command, cwd=work, check=True, env={**os.environ, **flags})
-        made, found = Path(work, "made"), digests()
+        made = Path(work, "made")
         made.mkdir()
         for name in found:
             shutil.move(Path(work, "src", *name.split(".")).with_suffix(suffix), made / f"{name}.so")

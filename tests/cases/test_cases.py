@@ -19,6 +19,8 @@ for module in pkgutil.iter_modules(tests.cases.__path__):
     if not module.name.startswith("test_"):
         importlib.import_module(f"tests.cases.{module.name}")
 
+pytestmark = pytest.mark.sources
+
 
 def spec(argument):
     return redzone.Spec(argument.shape, argument.dtype, min=argument.low, max=argument.high)

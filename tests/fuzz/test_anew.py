@@ -16,6 +16,8 @@ from redzone.domains import scalar, top
 from redzone.engine.forward import Runner
 from tests.fuzz import anew
 
+pytestmark = pytest.mark.sources
+
 
 @pytest.mark.parametrize("first", range(7_000_000, 7_000_120, 30))
 def test_same_facts(first):

@@ -207,15 +207,18 @@ def nothing_to_say(x, none, i):
 
 
 @functools.cache
-def traced_cases() -> tuple[tuple[Any, Any, Interpreter], ...]:
+def _programs() -> dict[str, Case]:
     for module in pkgutil.iter_modules(tests.cases.__path__):
         if not module.name.startswith("test_"):
             importlib.import_module(f"tests.cases.{module.name}")
-    made = []
-    for one in (*BATTERY, *(c for c in CASES if c.runs)):
-        closed = jax.make_jaxpr(one.function)(*(a.struct() for a in one.arguments))
-        made.append((one, closed, Interpreter(closed)))
-    return tuple(made)
+    return {one.name: one for one in (*BATTERY, *(c for c in CASES if c.runs))}
+
+
+@functools.cache
+def _traced(name: str) -> tuple[Any, Interpreter]:
+    one = _programs()[name]
+    closed = jax.make_jaxpr(one.function)(*(a.struct() for a in one.arguments))
+    return closed, Interpreter(closed)
 
 
 class _Fixed:
@@ -230,15 +233,18 @@ class _Fixed:
         return []
 
 
-def first_contradiction(*runs: int) -> str:
+def first_contradiction(*runs: int, first: str = "") -> str:
     """Empty when every program held, in so many runs; else the first that did not, and how.
 
-    Given several numbers, it is tried with the first of them before the next.
+    Given several numbers, it is tried with the first of them before the next. One program may be tried before all.
     """
-    for count in runs:
-        for one, closed, interpreter in traced_cases():
-            outcome = Outcome(None, collections.Counter(), _Fixed(one.arguments), closed)
-            examine_traced(interpreter, outcome, count)
-            if outcome.failure is not None:
-                return f"{one.name}: {outcome.failure}"
-    return ""
+    tried = [(first, max(runs))] if first else []
+    tried += [(name, count) for count in runs for name in _programs()]
+    return next(filter(None, (_contradiction(*one) for one in tried)), "")
+
+
+def _contradiction(name: str, runs: int) -> str:
+    closed, interpreter = _traced(name)
+    outcome = Outcome(None, collections.Counter(), _Fixed(_programs()[name].arguments), closed)
+    examine_traced(interpreter, outcome, runs)
+    return "" if outcome.failure is None else f"{name}: {outcome.failure}"

@@ -26,6 +26,8 @@ class EngineMutant:
     name: str
     place: str
     wrong: Callable[[Any], Any]
+    seen_in: str
+    """The program of the battery that is tried first: it told once, and saves trying the rest while it does."""
 
     @contextlib.contextmanager
     def in_place(self) -> Iterator[None]:
@@ -311,28 +313,90 @@ def _operands_do_not_matter(right: Any) -> Any:
 LOOPS, REFINE, FORWARD = "engine.loops", "engine.refine", "engine.forward"
 
 ENGINE_MUTANTS = [
-    EngineMutant("a conjunction fails by its first part", "engine.forward:parts_of", _fails_by_its_first_part),
-    EngineMutant("all elements keep the same part of a promise", "engine.either:HERE", lambda right: refine.ALL),
-    EngineMutant("of a promise the first part holds", "engine.either:alternatives", _keeps_its_first_part),
-    EngineMutant("what is moved stays where it was", "engine.refine:_adds_ones", lambda right: lambda eqn: True),
-    EngineMutant("a function has one caller", "prove.masks:Uses.callers", _of_the_first_caller),
-    EngineMutant("every quotient is a share", "engine.share:is_share", lambda right: lambda program, step: True),
-    EngineMutant("no zero is negative", "engine.share:_no_negative_zero", lambda right: lambda *given: True),
-    EngineMutant("no lane sees another", "engine.loops:stay_apart", lambda right: lambda step: True),
-    EngineMutant("a row is written backwards", "rules.indexing:_row_written", _row_backwards),
-    EngineMutant("< is read as ≤ - 1 too strictly", f"{REFINE}:_satisfying", _relation_read_as({"le": "lt"})),
-    EngineMutant("≥ is read as >", f"{REFINE}:_satisfying", _relation_read_as({"ge": "gt"})),
-    EngineMutant("≠ is read as =", f"{REFINE}:_satisfying", _relation_read_as({"ne": "eq"})),
-    EngineMutant("not < is >", f"{REFINE}:_NEGATED", _changed_table(lt="gt")),
-    EngineMutant("not > is <", f"{REFINE}:_NEGATED", _changed_table(gt="lt")),
-    EngineMutant("not = is <", f"{REFINE}:_NEGATED", _changed_table(eq="lt")),
-    EngineMutant("a < b turned around is b < a", f"{REFINE}:_FLIPPED", _changed_table(lt="lt")),
-    EngineMutant("a ≥ b turned around is b ≥ a", f"{REFINE}:_FLIPPED", _changed_table(ge="ge")),
-    EngineMutant("sums never wrap", f"{REFINE}:Refiner.fits", _constant(True)),
-    EngineMutant("a sum's operand moves the wrong way", f"{REFINE}:Refiner._add", _sums_turned_around),
-    EngineMutant("a difference is a sum", f"{REFINE}:Refiner._sub", lambda right: refine.Refiner._add),
-    EngineMutant("a false conjunction has false parts", f"{REFINE}:Refiner.connective", _connective_always_both),
-    EngineMutant("max is min", f"{REFINE}:Refiner._max", lambda right: refine.Refiner._min),
+    EngineMutant(
+        "a conjunction fails by its first part",
+        "engine.forward:parts_of",
+        _fails_by_its_first_part,
+        "real_bugs.intended_by_the_library",
+    ),
+    EngineMutant(
+        "all elements keep the same part of a promise",
+        "engine.either:HERE",
+        lambda right: refine.ALL,
+        "assumptions.neighbours_of_which_one_is_true",
+    ),
+    EngineMutant(
+        "of a promise the first part holds",
+        "engine.either:alternatives",
+        _keeps_its_first_part,
+        "assumptions.an_index_or_a_number_for_none",
+    ),
+    EngineMutant(
+        "what is moved stays where it was",
+        "engine.refine:_adds_ones",
+        lambda right: lambda eqn: True,
+        "battery.elementwise_selects",
+    ),
+    EngineMutant(
+        "a function has one caller",
+        "prove.masks:Uses.callers",
+        _of_the_first_caller,
+        "masked.read_by_a_function_for_one_who_sees_it",
+    ),
+    EngineMutant(
+        "every quotient is a share",
+        "engine.share:is_share",
+        lambda right: lambda program, step: True,
+        "algorithms.derivative_of_interp",
+    ),
+    EngineMutant(
+        "no zero is negative",
+        "engine.share:_no_negative_zero",
+        lambda right: lambda *given: True,
+        "habits.divided_by_a_zero_of_either_sign",
+    ),
+    EngineMutant(
+        "no lane sees another",
+        "engine.loops:stay_apart",
+        lambda right: lambda step: True,
+        "regressions.lanes_that_are_done_seen_by_others",
+    ),
+    EngineMutant(
+        "a row is written backwards", "rules.indexing:_row_written", _row_backwards, "state.an_element_written_last"
+    ),
+    EngineMutant(
+        "< is read as ≤ - 1 too strictly",
+        f"{REFINE}:_satisfying",
+        _relation_read_as({"le": "lt"}),
+        "battery.every_arithmetic",
+    ),
+    EngineMutant(
+        "≥ is read as >", f"{REFINE}:_satisfying", _relation_read_as({"ge": "gt"}), "battery.every_arithmetic"
+    ),
+    EngineMutant("≠ is read as =", f"{REFINE}:_satisfying", _relation_read_as({"ne": "eq"}), "battery.every_relation"),
+    EngineMutant("not < is >", f"{REFINE}:_NEGATED", _changed_table(lt="gt"), "battery.every_arithmetic"),
+    EngineMutant("not > is <", f"{REFINE}:_NEGATED", _changed_table(gt="lt"), "battery.every_arithmetic"),
+    EngineMutant("not = is <", f"{REFINE}:_NEGATED", _changed_table(eq="lt"), "battery.every_relation"),
+    EngineMutant(
+        "a < b turned around is b < a", f"{REFINE}:_FLIPPED", _changed_table(lt="lt"), "battery.counting_from_the_end"
+    ),
+    EngineMutant(
+        "a ≥ b turned around is b ≥ a", f"{REFINE}:_FLIPPED", _changed_table(ge="ge"), "battery.every_relation"
+    ),
+    EngineMutant("sums never wrap", f"{REFINE}:Refiner.fits", _constant(True), "arithmetic.within_a_circle_that_wraps"),
+    EngineMutant(
+        "a sum's operand moves the wrong way", f"{REFINE}:Refiner._add", _sums_turned_around, "battery.every_relation"
+    ),
+    EngineMutant(
+        "a difference is a sum", f"{REFINE}:Refiner._sub", lambda right: refine.Refiner._add, "battery.every_arithmetic"
+    ),
+    EngineMutant(
+        "a false conjunction has false parts",
+        f"{REFINE}:Refiner.connective",
+        _connective_always_both,
+        "battery.every_relation",
+    ),
+    EngineMutant("max is min", f"{REFINE}:Refiner._max", lambda right: refine.Refiner._min, "battery.every_arithmetic"),
     EngineMutant(
         "quotients are exact",
         f"{REFINE}:Refiner._div",
@@ -344,66 +408,192 @@ ENGINE_MUTANTS = [
                 level,
             )
         ),
+        "battery.every_arithmetic",
     ),
     EngineMutant(
         "every position is where the condition holds",
         f"{REFINE}:Refiner.behind",
         lambda right: lambda self, step, level: level,
+        "battery.elementwise_selects",
     ),
-    EngineMutant("not < says ≥ of a NaN too", f"{REFINE}:Refiner.backward", _nan_is_comparable),
-    EngineMutant("the next branch's condition", f"{FORWARD}:Runner.inputs_of_branch", _next_branch),
-    EngineMutant("branches join low only", f"{FORWARD}:join", lambda right: _one_sided_join),
-    EngineMutant("a select's cases swapped", f"{FORWARD}:_chosen", _swapped_cases),
-    EngineMutant("one iteration too few", f"{LOOPS}:_count", _shorter_trip),
-    EngineMutant("counters never overflow", f"{LOOPS}:_after", _never_overflows),
-    EngineMutant("growth for fewer iterations", f"{LOOPS}:_bounded_growth", _grown_less),
-    EngineMutant("a while runs less often", f"{LOOPS}:_trips", _one_trip_less),
-    EngineMutant("the first value is all there is", f"{LOOPS}:leq", _constant(True)),
-    EngineMutant("carries only fall", f"{LOOPS}:join", lambda right: _one_sided_join),
-    EngineMutant("carries only rise", f"{LOOPS}:join", lambda right: _low_join),
-    EngineMutant("a scan sees the first row", f"{LOOPS}:_row", _first_row),
-    EngineMutant("one past the end is inside", "engine:stays_inside", lambda right: _one_more_allowed),
-    EngineMutant("negative is inside", "engine:stays_inside", lambda right: _negatives_allowed),
-    EngineMutant("one column for all", "access.site:column_of", _first_column_only),
-    EngineMutant("conditions are believed", "prove.decide:proves", _everything_proved),
-    EngineMutant("conditions one too wide", "prove.decide:as_conditions", _wider_conditions),
-    EngineMutant("witnesses may break promises", "prove.replay:Replay.keep", _constant(None)),
-    EngineMutant("a promise is its lower end", "engine.assumptions:held", _the_promise_alone),
-    EngineMutant("a witness that is none", "prove.seeking:find_witness", _harmless_witness),
-    EngineMutant("every conversion is a renaming", "engine.slice:_is_renaming", _constant(True)),
-    EngineMutant("a value seen elsewhere is discarded", "prove.masks:Uses.of", _seen_inside_only),
-    EngineMutant("a while's body starts less often", f"{LOOPS}:_grown", _grown_less),
-    EngineMutant("what zeros they were does not matter", "engine.mass:summarised", _zeros_below),
-    EngineMutant("any cond takes this branch", f"{FORWARD}:Runner.of_same_branch", _other_branch),
-    EngineMutant("another element is set", "rules.indexing:_places", _next_place),
-    EngineMutant("what holds for a slice holds for all", f"{REFINE}:Refiner.narrow_part", _slice_is_all),
-    EngineMutant("every search ends before the end", f"{LOOPS}:stays_below", _constant(True)),
-    EngineMutant("every product is with the last element", "engine.search:is_last", _constant(True)),
-    EngineMutant("all but the last value are tried", "engine.tabulate:range", lambda right: _shorter_range),
-    EngineMutant("a write changes nothing that is read", "engine.windows:_beside", _all_beside),
-    EngineMutant("equal equations on anything are equal", "engine.sharing:_asked", _operands_do_not_matter),
     EngineMutant(
-        "an index counts from before the end", f"{FORWARD}:from_the_end", lambda right: lambda i, n: right(i, n - 1)
+        "not < says ≥ of a NaN too", f"{REFINE}:Refiner.backward", _nan_is_comparable, "floats.clipped_by_hand"
     ),
-    EngineMutant("what counted from the end did not", f"{REFINE}:before_wrap", _never_negative),
-    EngineMutant("conversions keep every number", f"{REFINE}:Refiner._convert", _kept_by_conversion),
-    EngineMutant("the first true one is the only one", f"{REFINE}:Refiner._first", _only_one_true),
     EngineMutant(
-        "a number beyond the cases picks none", "prove.masks:_picks", lambda right: lambda _, case: (case, case)
+        "the next branch's condition",
+        f"{FORWARD}:Runner.inputs_of_branch",
+        _next_branch,
+        "battery.the_first_that_holds",
     ),
-    EngineMutant("every function of finite numbers is finite", "prove.masks:_stays_finite", _constant(True)),
-    EngineMutant("how it is summed up does not matter", "engine.sharing:_is_same", _constant(True)),
-    EngineMutant("what a bool was made from, turned around", "engine.slice:definitions", _turned_definitions),
-    EngineMutant("≠ settles <", f"{REFINE}:_SAYS", lambda right: {**right, "ne": {"eq": 0, "lt": 1}}),
-    EngineMutant("padded elements never meet", "engine.interleaved:_beside", _constant(True)),
+    EngineMutant(
+        "branches join low only", f"{FORWARD}:join", lambda right: _one_sided_join, "battery.every_arithmetic"
+    ),
+    EngineMutant("a select's cases swapped", f"{FORWARD}:_chosen", _swapped_cases, "algorithms.knapsack_by_selects"),
+    EngineMutant("one iteration too few", f"{LOOPS}:_count", _shorter_trip, "battery.carries"),
+    EngineMutant("counters never overflow", f"{LOOPS}:_after", _never_overflows, "battery.counters_that_wrap"),
+    EngineMutant("growth for fewer iterations", f"{LOOPS}:_bounded_growth", _grown_less, "battery.carries"),
+    EngineMutant("a while runs less often", f"{LOOPS}:_trips", _one_trip_less, "battery.batched_loops"),
+    EngineMutant("the first value is all there is", f"{LOOPS}:leq", _constant(True), "battery.carries"),
+    EngineMutant("carries only fall", f"{LOOPS}:join", lambda right: _one_sided_join, "battery.carries"),
+    EngineMutant("carries only rise", f"{LOOPS}:join", lambda right: _low_join, "battery.carries"),
+    EngineMutant("a scan sees the first row", f"{LOOPS}:_row", _first_row, "battery.tables"),
+    EngineMutant(
+        "one past the end is inside", "engine:stays_inside", lambda right: _one_more_allowed, "battery.tables"
+    ),
+    EngineMutant(
+        "negative is inside",
+        "engine:stays_inside",
+        lambda right: _negatives_allowed,
+        "arithmetic.remainder_can_be_negative",
+    ),
+    EngineMutant("one column for all", "access.site:column_of", _first_column_only, "positions.columns_swapped"),
+    EngineMutant(
+        "conditions are believed", "prove.decide:proves", _everything_proved, "battery.pointers_that_pass_each_other"
+    ),
+    EngineMutant(
+        "conditions one too wide",
+        "prove.decide:as_conditions",
+        _wider_conditions,
+        "assumptions.beyond_what_can_be_followed",
+    ),
+    EngineMutant(
+        "witnesses may break promises",
+        "prove.replay:Replay.keep",
+        _constant(None),
+        "assumptions.beyond_what_can_be_followed",
+    ),
+    EngineMutant(
+        "a promise is its lower end",
+        "engine.assumptions:held",
+        _the_promise_alone,
+        "assumptions.beyond_what_can_be_followed",
+    ),
+    EngineMutant("a witness that is none", "prove.seeking:find_witness", _harmless_witness, "battery.tables"),
+    EngineMutant(
+        "every conversion is a renaming",
+        "engine.slice:_is_renaming",
+        _constant(True),
+        "battery.pointers_that_pass_each_other",
+    ),
+    EngineMutant(
+        "a value seen elsewhere is discarded",
+        "prove.masks:Uses.of",
+        _seen_inside_only,
+        "guards.value_seen_before_it_is_discarded",
+    ),
+    EngineMutant("a while's body starts less often", f"{LOOPS}:_grown", _grown_less, "battery.carries"),
+    EngineMutant(
+        "what zeros they were does not matter", "engine.mass:summarised", _zeros_below, "algorithms.counting_sort"
+    ),
+    EngineMutant(
+        "any cond takes this branch",
+        f"{FORWARD}:Runner.of_same_branch",
+        _other_branch,
+        "structure.branch_and_its_contrary",
+    ),
+    EngineMutant("another element is set", "rules.indexing:_places", _next_place, "battery.tables"),
+    EngineMutant(
+        "what holds for a slice holds for all",
+        f"{REFINE}:Refiner.narrow_part",
+        _slice_is_all,
+        "guards.counter_in_a_vector",
+    ),
+    EngineMutant(
+        "every search ends before the end",
+        f"{LOOPS}:stays_below",
+        _constant(True),
+        "habits.sampled_by_a_part_of_any_sign",
+    ),
+    EngineMutant(
+        "every product is with the last element", "engine.search:is_last", _constant(True), "structure.share_of_another"
+    ),
+    EngineMutant(
+        "all but the last value are tried",
+        "engine.tabulate:range",
+        lambda right: _shorter_range,
+        "arithmetic.a_small_number_times_itself_again_and_again",
+    ),
+    EngineMutant(
+        "a write changes nothing that is read",
+        "engine.windows:_beside",
+        _all_beside,
+        "guards.counter_in_a_vector_too_far",
+    ),
+    EngineMutant(
+        "equal equations on anything are equal",
+        "engine.sharing:_asked",
+        _operands_do_not_matter,
+        "battery.counting_from_the_end",
+    ),
+    EngineMutant(
+        "an index counts from before the end",
+        f"{FORWARD}:from_the_end",
+        lambda right: lambda i, n: right(i, n - 1),
+        "algorithms.knapsack_by_selects",
+    ),
+    EngineMutant(
+        "what counted from the end did not", f"{REFINE}:before_wrap", _never_negative, "battery.counting_from_the_end"
+    ),
+    EngineMutant(
+        "conversions keep every number",
+        f"{REFINE}:Refiner._convert",
+        _kept_by_conversion,
+        "masked.signed_only_for_its_branch",
+    ),
+    EngineMutant(
+        "the first true one is the only one", f"{REFINE}:Refiner._first", _only_one_true, "battery.the_first_that_holds"
+    ),
+    EngineMutant(
+        "a number beyond the cases picks none",
+        "prove.masks:_picks",
+        lambda right: lambda _, case: (case, case),
+        "masked.a_number_beyond_the_cases_picks_the_last",
+    ),
+    EngineMutant(
+        "every function of finite numbers is finite",
+        "prove.masks:_stays_finite",
+        _constant(True),
+        "masked.weighted_and_times_a_condition",
+    ),
+    EngineMutant(
+        "how it is summed up does not matter",
+        "engine.sharing:_is_same",
+        _constant(True),
+        "arithmetic.the_coordinates_of_a_number",
+    ),
+    EngineMutant(
+        "what a bool was made from, turned around",
+        "engine.slice:definitions",
+        _turned_definitions,
+        "guards.full_was_asked_before",
+    ),
+    EngineMutant(
+        "≠ settles <", f"{REFINE}:_SAYS", lambda right: {**right, "ne": {"eq": 0, "lt": 1}}, "battery.every_relation"
+    ),
+    EngineMutant(
+        "padded elements never meet", "engine.interleaved:_beside", _constant(True), "structure.every_third_of_two"
+    ),
     EngineMutant(
         "nothing is left between padded elements",
         "engine.interleaved:_inside",
         lambda right: lambda places, size: size / 2,
+        "structure.every_third_of_two",
     ),
-    EngineMutant("combining leads no further", "rules.reductions:leq", _constant(True)),
-    EngineMutant("where a fold starts does not matter", "engine.folds:join", lambda right: lambda a, b: a),
-    EngineMutant("any share lies between", f"{FORWARD}:within", _any_share),
-    EngineMutant("any difference will do", "engine.between:_taken_from", _any_difference),
-    EngineMutant("every callback raises", "engine.errors:_never_returns", _constant(True)),
+    EngineMutant(
+        "combining leads no further",
+        "rules.reductions:leq",
+        _constant(True),
+        "arithmetic.a_hash_of_many_not_taken_back",
+    ),
+    EngineMutant(
+        "where a fold starts does not matter",
+        "engine.folds:join",
+        lambda right: lambda a, b: a,
+        "arithmetic.a_hash_of_many_that_starts_outside",
+    ),
+    EngineMutant("any share lies between", f"{FORWARD}:within", _any_share, "floats.on_the_way_beyond_another"),
+    EngineMutant(
+        "any difference will do", "engine.between:_taken_from", _any_difference, "floats.on_the_way_from_another"
+    ),
+    EngineMutant("every callback raises", "engine.errors:_never_returns", _constant(True), "guards.error_that_is_none"),
 ]

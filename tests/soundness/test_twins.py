@@ -21,7 +21,6 @@ def _told(compiled: str, first: int) -> list[str]:
     return subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True).stdout.splitlines()
 
 
-@pytest.mark.skipif(twins.in_use(), reason="with the tests of the sources, once")
 @pytest.mark.skipif(bool(twins.stale()), reason="nothing is compiled from these sources")
 @pytest.mark.parametrize("first", [0, 8_000_450])
 def test_both_say_the_same(first: int) -> None:

@@ -129,11 +129,11 @@ def _updates(eqn: Any, axes: tuple[int, ...] | None) -> list[Any]:
     kept = [d for d in range(len(eqn.invars[0].aval.shape)) if d not in apart]
     for d, w in zip(kept, windows, strict=True):
         if d not in axes and d not in numbers.scatter_dims_to_operand_dims:
-            shape[w] = 1
+            shape[int(w)] = 1
     rest = [u for u in range(len(shape)) if u not in windows]
-    for d, b in zip(batching, numbers.scatter_indices_batching_dims, strict=True):
-        if d not in axes:
-            shape[rest[b]] = 1
+    for batch, b in zip(batching, numbers.scatter_indices_batching_dims, strict=True):
+        if batch not in axes:
+            shape[rest[int(b)]] = 1
     return shape
 
 
