@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -9,8 +10,9 @@ import jax
 import jax.numpy as jnp
 import pytest
 
+import redzone
 from redzone.frontend import compat
-from redzone.frontend.location import NOWHERE, locate
+from redzone.frontend.location import NOWHERE, locate, place_of
 from redzone.report.model import Location
 
 X = jax.ShapeDtypeStruct((8,), jnp.float32)
@@ -70,6 +72,8 @@ def test_the_users_line(fn: Callable[..., Any], function: str, text: str) -> Non
     assert location.function.rpartition(".")[2] == function
     assert location.text == text
     assert str(location) == f"{__file__}:{location.line}"
+    eqns = next(c for c in _chains(jax.make_jaxpr(fn)(X, INDICES)) if c[0].primitive.name == "gather")
+    assert place_of(eqns) == (location.file, location.line)
 
 
 def test_an_equation_without_frames_speaks_through_the_enclosing_one() -> None:
@@ -81,4 +85,22 @@ def test_an_equation_without_frames_speaks_through_the_enclosing_one() -> None:
 
 def test_nowhere() -> None:
     assert locate(()) == NOWHERE
+    assert place_of(()) == (NOWHERE.file, NOWHERE.line)
     assert str(NOWHERE) == "<unknown>"
+
+
+def test_checks_do_not_read_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is compiled tells whether a file has anything to say: reading it takes longer than most checks."""
+    read: list[str] = []
+
+    def getlines(file: str, module_globals: Any = None) -> list[str]:
+        read.append(file)
+        return []
+
+    linecache.clearcache()
+    monkeypatch.setattr(linecache, "getlines", getlines)
+    counts = [redzone.check(fn, X, INDICES).counts() for fn in (plain, through_take, through_scan)]
+    assert counts[0]["requires"] == 1
+    assert read == []
+    assert redzone.check(lambda x, i: x.at[i].get(mode="clip"), X, INDICES) is not None
+    assert read

@@ -112,3 +112,13 @@ def test_a_file_that_does_not_tokenize(tmp_path: Path) -> None:
     one = unsafe(_location=Location(str(file), 1, "f", ""))
     suppress.apply([one])
     assert one.suppressed
+
+
+def test_a_file_that_gets_a_comment_later(tmp_path: Path) -> None:
+    file = tmp_path / "later.py"
+    for text, silenced in (("x[i]\n", False), ("x[i]  # redzone: ignore\n", True), ("x[i] \n", False)):
+        file.write_text(text)
+        linecache.checkcache(str(file))
+        item = unsafe(_location=Location(str(file), 1, "f", "x[i]"))
+        suppress.apply([item])
+        assert item.suppressed is silenced

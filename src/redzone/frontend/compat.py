@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import itertools
 import os
 import sys
+import types
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -196,25 +198,35 @@ def _user_frames(traceback: Any) -> list[tuple[str, int, str]]:
 Position = tuple[int, int, int, int]
 
 
+class Call(NamedTuple):
+    """The expression that a frame outside JAX was at."""
+
+    file: str
+    span: Position | None
+    """None where it is not known."""
+    code: types.CodeType
+
+
 def user_span(source_info: Any) -> Position | None:
     """Where the expression in the innermost frame outside JAX stands."""
-    return next((span for _, span in user_calls(source_info)), None)
+    return next((call.span for call in user_calls(source_info)), None)
 
 
-def user_calls(source_info: Any) -> list[tuple[str, Position | None]]:
-    """(file, position of the expression) of the frames outside JAX, innermost first; None where it is not known."""
+def user_calls(source_info: Any) -> list[Call]:
+    """What the frames outside JAX were at, innermost first."""
     traceback = source_info.traceback
     return [] if traceback is None else list(_user_calls(traceback))
 
 
 @functools.lru_cache(1024)
-def _user_calls(traceback: Any) -> list[tuple[str, Position | None]]:
+def _user_calls(traceback: Any) -> list[Call]:
     count, found = len(_user_frames(traceback)), []
-    for f in _source_info.user_frames(traceback):
+    codes = [code for code in traceback.raw_frames()[0] if _source_info.is_user_filename(code.co_filename)]
+    for f, code in zip(_source_info.user_frames(traceback), codes, strict=True):
         if f.file_name != _ASSUME:
             span = (f.start_line, f.start_column, f.end_line, f.end_column)
             known = span[2] >= span[0] and span[3] > 0 and span[1] >= 0
-            found.append((f.file_name, span if known else None))
+            found.append(Call(f.file_name, span if known else None, code))
     return found[:count]
 
 
@@ -222,6 +234,12 @@ def all_frames(source_info: Any) -> list[tuple[str, int, str]]:
     """(file, line, function) of every frame, JAX's own included, innermost first."""
     traceback = source_info.traceback
     return [] if traceback is None else list(_all_frames(traceback))
+
+
+def all_codes(source_info: Any) -> list[types.CodeType]:
+    """What runs in every frame, innermost first, as in `all_frames`."""
+    codes = [] if source_info.traceback is None else source_info.traceback.raw_frames()[0]
+    return list(itertools.dropwhile(lambda code: code.co_filename == _ASSUME, codes))
 
 
 @functools.lru_cache(1024)
@@ -347,8 +365,10 @@ def self_test() -> None:
         array = jax.core.ShapedArray((4,), jax.numpy.dtype("float32"))
         if len(equations_of(lambda x: (x + x,), [array])[0].eqns) != 1:
             raise JaxMoved("functions are no longer traced as they were")
-        user_frames(eqn.source_info)
-        all_frames(eqn.source_info)
+        user_calls(eqn.source_info)
+        files = [file for file, _, _ in all_frames(eqn.source_info)]
+        if files != [code.co_filename for code in all_codes(eqn.source_info)][: len(files)]:
+            raise JaxMoved("the two ways to list a traceback no longer agree")
     except JaxMoved as moved:
         raise JaxMoved(_moved_message(str(moved))) from None
     except (AttributeError, TypeError, ImportError, IndexError) as error:

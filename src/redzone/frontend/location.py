@@ -28,6 +28,15 @@ def locate(eqns: Sequence[Any]) -> Location:
     return NOWHERE
 
 
+def place_of(eqns: Sequence[Any]) -> tuple[str, int]:
+    """The file and line that `locate` finds, for which no file is read."""
+    for eqn in eqns:
+        frames = compat.user_frames(eqn.source_info)
+        if frames:
+            return frames[0][:2]
+    return NOWHERE.file, NOWHERE.line
+
+
 def calls_to(eqns: Sequence[Any]) -> tuple[Location, ...]:
     """The user's frames that lead to an equation, innermost first, given it and then each one that encloses it."""
     found: dict[tuple[str, int, str], Location] = {}

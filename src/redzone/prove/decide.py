@@ -14,7 +14,7 @@ from redzone.domains.symbolic import at_most, larger, smaller
 from redzone.engine import Analysis, Seen
 from redzone.engine.forward import Context
 from redzone.engine.program import Program
-from redzone.frontend.location import calls_to, locate
+from redzone.frontend.location import calls_to, locate, place_of
 from redzone.frontend.trace import Traced
 from redzone.prove.blame import loss_of, lost_at
 from redzone.prove.buffers import Buffers
@@ -307,6 +307,7 @@ class Deciding(Seeking):
             decided_by=decided_by,
             _bounds=lambda: _bounds(site, seen),
             _location=lambda: locate((site.eqn, *site.chain)),
+            _place=lambda: place_of((site.eqn, *site.chain)),
             _pattern=lambda: pattern_of(site, [(one.facts, one.step, one.context) for one in seen]),
             _chain=lambda: chain_of(seen, self.traced.inputs),
             _buffer=lambda: self.buffers.of(site),

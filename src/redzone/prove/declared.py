@@ -12,6 +12,7 @@ import linecache
 import os
 import re
 import textwrap
+import types
 import warnings
 from typing import Any
 
@@ -27,6 +28,9 @@ _JAX = os.path.dirname(os.path.abspath(jax.__file__))
 _MODE = re.compile(r"\bmode\s*=\s*(?!None\b|=)|\bfill_value\s*=")
 _CLIP = re.compile(r"""\bmode\s*=\s*(["']clip["']|\S*\bCLIP\b)""")
 _FILL = re.compile(r"""\bmode\s*=\s*(["'](fill|drop)["']|\S*\bFILL_OR_DROP\b)""")
+
+#: What `_CLIP` and `_FILL` look for.
+_MODES = frozenset({"clip", "CLIP", "fill", "drop", "FILL_OR_DROP"})
 
 #: Routines whose documentation says that what falls outside is dropped, clipped or filled.
 ROUTINES = frozenset(
@@ -162,22 +166,33 @@ def _says(site: Site, words: re.Pattern[str], any_name: bool) -> bool:
     return False
 
 
-def _told(calls: list[tuple[str, compat.Position | None]]) -> str | None:
+#: Keywords that say what happens outside.
+_KEYWORDS = frozenset({"mode", "fill_value"})
+
+
+def _has_keywords(code: types.CodeType) -> bool:
+    """Whether anything is called with such a keyword in a function, by what was compiled: its file need not be read."""
+    return any(type(names) is tuple and not _KEYWORDS.isdisjoint(names) for names in code.co_consts)
+
+
+def _told(calls: list[compat.Call]) -> str | None:
     """What the innermost call says of the mode and of what is filled in, as keywords; None where it is not known.
 
     A name that is a parameter of the function around says what that function's caller says, `None` nothing.
     """
-    (file, span), *outer = calls
+    (file, span, code), *outer = calls
+    if span is not None and not _has_keywords(code):
+        return ""
     call = _call_at(file, span) if span is not None else None
     if call is None:
         return None
     said = []
     for keyword in call.keywords:
         value = keyword.value
-        if keyword.arg not in ("mode", "fill_value") or _may_be_none(value):
+        if keyword.arg not in _KEYWORDS or _may_be_none(value):
             continue
         if isinstance(value, ast.Name) and span is not None and _is_none_by_default(file, span[0], value.id):
-            handed = _call_at(*outer[0]) if outer and outer[0][1] is not None else None
+            handed = _call_at(outer[0].file, outer[0].span) if outer else None
             given = [k.value for k in handed.keywords if k.arg == value.id] if handed is not None else []
             if handed is not None and handed.args and not given:
                 given = [a for a in handed.args if isinstance(a, ast.Constant) and type(a.value) is str]
@@ -246,12 +261,18 @@ def expression(lines: list[str], span: Span) -> ast.expr | None:
 
 def _written_in_jax(site: Site, words: re.Pattern[str]) -> bool:
     """Whether JAX's own code between the user's line and the access says so."""
-    for file, line, _ in compat.all_frames(site.eqn.source_info):
+    info = site.eqn.source_info
+    for (file, line, _), code in zip(compat.all_frames(info), compat.all_codes(info), strict=False):
         if not file.startswith(_JAX):
             return False
-        if not file.endswith(("slicing.py", "indexing.py")) and _found(file, line, words, False):
+        if not file.endswith(("slicing.py", "indexing.py")) and _names_mode(code) and _found(file, line, words, False):
             return True
     return False
+
+
+def _names_mode(code: types.CodeType) -> bool:
+    """Whether a mode is named anywhere in a function, by what was compiled."""
+    return not _MODES.isdisjoint(code.co_names) or any(c in _MODES for c in code.co_consts if type(c) is str)
 
 
 #: By file: its lines, and what was found on them.

@@ -183,6 +183,7 @@ class Access:
     fix: str = ""
     _bounds: Callable[[], tuple[DimBounds, ...]] | tuple[DimBounds, ...] = dataclasses.field(default=(), repr=False)
     _location: Callable[[], Location] | Location = dataclasses.field(default=NOWHERE, repr=False)
+    _place: Callable[[], tuple[str, int]] | None = dataclasses.field(default=None, repr=False)
     _pattern: Callable[[], Pattern] | Pattern = dataclasses.field(
         default=Pattern("scattered", (), None, None, None), repr=False
     )
@@ -267,6 +268,13 @@ class Access:
         if callable(self._location):
             self._location = self._location()
         return self._location
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """The file and line of its location, for which no file is read."""
+        if self._place is not None and callable(self._location):
+            return self._place()
+        return self.location.file, self.location.line
 
     @property
     def pattern(self) -> Pattern:

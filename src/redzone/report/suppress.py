@@ -6,17 +6,19 @@ import dataclasses
 import inspect
 import io
 import linecache
+import os
 import re
 import tokenize
 from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 from redzone.report.codes import CODES
 from redzone.report.model import Access, Lint, Location, Suppression, Verdict
 
 _COMMENT = re.compile(r"#\s*redzone:\s*ignore(?:\[(?P<codes>[^\]]*)\])?")
-#: Files that hold no comment of ours, with the lines that were looked at.
-_without: dict[str, list[str]] = {}
+#: Files that hold no comment of ours, with what tells whether they have changed since.
+_without: dict[str, Any] = {}
 _SILENCED = (Verdict.UNSAFE, Verdict.UNKNOWN, Verdict.REQUIRES)
 
 
@@ -28,18 +30,16 @@ def apply(accesses: Sequence[Access], fn: Callable[..., Any] | None = None) -> t
     """
     comments: dict[str, dict[int, tuple[str, ...]]] = {}
 
-    def on_line(location: Location) -> tuple[str, ...] | None:
-        if location.file not in comments:
-            comments[location.file] = _comments_in(location.file)
-        return comments[location.file].get(location.line)
-
     used: set[tuple[str, int]] = set()
     for access in accesses:
         if access.verdict in _SILENCED:
-            codes = on_line(access.location)
+            file, line = access.place
+            if file not in comments:
+                comments[file] = _comments_in(file)
+            codes = comments[file].get(line)
             if codes is not None and (not codes or access.rule in codes):
                 access.suppressed = True
-                used.add((access.location.file, access.location.line))
+                used.add((file, line))
 
     body_file = _file(fn)
     if body_file and body_file not in comments:
@@ -49,7 +49,7 @@ def apply(accesses: Sequence[Access], fn: Callable[..., Any] | None = None) -> t
     met = {(body_file, line) for line in comments.get(body_file, ()) if line in body_lines}
     if any(comments.values()):
         # Only now is it worth asking where the safe accesses are.
-        places = {(a.location.file, a.location.line) for a in accesses}
+        places = {a.place for a in accesses}
         met |= {place for place in places if place[1] in comments.get(place[0], ())}
     if met - used:
         # What is left may be there for a trap on the way to an index.
@@ -58,7 +58,7 @@ def apply(accesses: Sequence[Access], fn: Callable[..., Any] | None = None) -> t
             for access in accesses
             for lint in access.lints
             if lint.suppressed
-            for place in ((lint.location.file, lint.location.line), (access.location.file, access.location.line))
+            for place in ((lint.location.file, lint.location.line), access.place)
         }
     return tuple(
         Suppression(
@@ -100,13 +100,9 @@ def complaint(suppression: Suppression) -> str:
 
 def _comments_in(file: str) -> dict[int, tuple[str, ...]]:
     """Line number to codes, for each suppression comment in a file."""
+    if not _mentions_us(file):
+        return {}
     lines = linecache.getlines(file)
-    known = _without.get(file)
-    if known is lines:
-        return {}
-    if "redzone:" not in "".join(lines):
-        _without[file] = lines
-        return {}
     found: dict[int, tuple[str, ...]] = {}
     try:
         # Tokens, not lines: the same words inside a string are no comment.
@@ -118,6 +114,30 @@ def _comments_in(file: str) -> dict[int, tuple[str, ...]]:
     except (tokenize.TokenError, SyntaxError):
         pass  # a notebook cell with magics: what was read up to there counts
     return found
+
+
+def _mentions_us(file: str) -> bool:
+    """Whether a file may hold a comment of ours. Splitting it into lines takes longer than finding a word in it."""
+    kept = linecache.cache.get(file)
+    try:
+        stat = os.stat(file) if kept is None else None
+    except OSError:
+        stat = None
+    if stat is None:
+        # A cell of a notebook, or read before.
+        lines = linecache.getlines(file)
+        if _without.get(file) is not lines and "redzone:" not in "".join(lines):
+            _without[file] = lines
+        return _without.get(file) is not lines
+    state = (stat.st_mtime_ns, stat.st_size)
+    if _without.get(file) != state:
+        try:
+            if b"redzone:" in Path(file).read_bytes():
+                return True
+        except OSError:
+            return False
+        _without[file] = state
+    return False
 
 
 def _file(fn: Callable[..., Any] | None) -> str:
