@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -293,13 +291,23 @@ def within_a_circle_that_just_does_not_wrap(x, r):
 # A grid whose sides are joined: each coordinate is wrapped by its own size.
 
 
-# Only z3 knows.
-if importlib.util.find_spec("z3") is not None:
+@case(f32(4, 6), i32(9, 2), i32(9, 2))
+def around_a_torus(grid, at, by):
+    at = (at + by) % np.array([4, 6])
+    return grid[at[:, 0], at[:, 1]]  #: safe
 
-    @case(f32(4, 6), i32(9, 2), i32(9, 2))
-    def around_a_torus(grid, at, by):
-        at = (at + by) % np.array([4, 6])
-        return grid[at[:, 0], at[:, 1]]  #: safe
+
+@case(f32(4, 6), i32(9))
+def around_either_side(grid, at):
+    row, column = at % np.array([[4], [6]])
+    return grid[row, column]  #: safe
+
+
+@case(f32(4, 6), i32(6))
+def around_sides_of_another_array(grid, at):
+    # The divisor's elements meet those of the last dimension, not of the first.
+    at = jnp.stack([at, at]) % np.array([4, 6, 4, 6, 4, 6])
+    return grid[at[0], 0]  #: unsafe
 
 
 @case(f32(4, 6), i32(9, 2), i32(9, 2))

@@ -13,6 +13,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from redzone.domains import Fact
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
@@ -21,12 +22,13 @@ from redzone.rules.integers import of
 
 _JIT = primitives().get("jit_p", primitives().get("pjit_p"))
 _CONVERT = primitives()["convert_element_type_p"]
+_BROADCAST = primitives()["broadcast_in_dim_p"]
 
 
 def _fingerprint(
     jaxpr: Any, consts: tuple[Any, ...], operands: list[Any], counter: list[int]
 ) -> tuple[list[Any], list[Any]]:
-    """The equations with variables numbered in order; nested jits inlined, no-op conversions skipped."""
+    """The equations with variables numbered in order; nested jits inlined, what changes no element skipped."""
     names: dict[Any, Any] = dict(zip(jaxpr.invars, operands, strict=True))
     if consts:
         return [object()], []
@@ -43,7 +45,7 @@ def _fingerprint(
             lines += more
             names.update(zip(eqn.outvars, results, strict=False))
             continue
-        if eqn.primitive is _CONVERT and eqn.invars[0].aval.dtype == eqn.outvars[0].aval.dtype:
+        if (eqn.primitive is _CONVERT and eqn.invars[0].aval.dtype == eqn.outvars[0].aval.dtype) or _promotes(eqn):
             names[eqn.outvars[0]] = inputs[0]
             continue
         lines.append((eqn.primitive, tuple(inputs)))
@@ -51,6 +53,15 @@ def _fingerprint(
             counter[0] += 1
             names[v] = counter[0]
     return lines, [name(v) for v in jaxpr.outvars]
+
+
+def _promotes(eqn: Any) -> bool:
+    """Whether an array gets dimensions of one element before its own, as arrays of more dimensions meet it."""
+    if eqn.primitive is not _BROADCAST or type(eqn.invars[0]) is Literal:
+        return False
+    shape, result, to = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape, eqn.params["broadcast_dimensions"]
+    more = len(result) - len(shape)
+    return more > 0 and result == (1,) * more + tuple(shape) and tuple(to) == tuple(range(more, len(result)))
 
 
 def _whole(jaxpr: Any, consts: tuple[Any, ...]) -> Any:
@@ -65,8 +76,28 @@ def _rule(operation: Callable[..., Fact]) -> Rule:
     return Rule(apply, pointwise=True)
 
 
+def _rule_of_promoted(operation: Callable[..., Fact]) -> Rule:
+    """The operation on arrays of different ranks: no element of one stands at the same place in the other."""
+
+    def apply(eqn: Any, a: Fact, b: Fact) -> Fact:
+        out = eqn.outvars[0]
+        rank = len(out.aval.shape)
+        return operation(_of_rank(a, rank), _of_rank(b, rank), of(out))
+
+    return Rule(apply)
+
+
+def _of_rank(fact: Fact, rank: int) -> Fact:
+    lo, hi = (x[(None,) * (rank - x.ndim)] if type(x) is np.ndarray else x for x in (fact.lo, fact.hi))
+    return fact if lo is fact.lo and hi is fact.hi else Fact(lo, hi, fact.step, fact.nan)
+
+
 FLOOR_DIVIDE = _rule(integers.floor_div)
 REMAINDER = _rule(integers.modulo)
+_OF_PROMOTED = {
+    id(FLOOR_DIVIDE): _rule_of_promoted(integers.floor_div),
+    id(REMAINDER): _rule_of_promoted(integers.modulo),
+}
 
 
 @functools.cache
@@ -107,6 +138,9 @@ def _recognise(eqn: Any, inner: Any) -> Rule | None:
         return None
     forms, known = references()[eqn.params["name"]]
     try:
-        return known if _whole(inner, ()) in forms and not inner.constvars else None
+        if inner.constvars or _whole(inner, ()) not in forms:
+            return None
     except (TypeError, ValueError):
         return None
+    rank = len(eqn.outvars[0].aval.shape)
+    return known if all(len(v.aval.shape) in (0, rank) for v in eqn.invars) else _OF_PROMOTED[id(known)]
