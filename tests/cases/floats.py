@@ -372,6 +372,60 @@ def the_atom_above_of_parts_that_are_given(x, value, part):
     return x[jnp.ceil(place).astype(np.int32)]  #: unknown
 
 
+# What a float input must keep: the arithmetic between it and the index is turned around.
+
+
+@case(f32(8), f32(), requires=("-9.0 < t < 8.0",))
+def a_float_cut_off(x, t):
+    return x[t.astype(np.int32)]  #: requires
+
+
+@case(f32(8), f32(5), requires=("-1.125 < share < 1.0",))
+def a_share_of_a_table(x, share):
+    return x[(share * 8).astype(np.int32)]  #: requires
+
+
+@case(f32(8), f32(), requires=("-4.5 < time < 4.0",))
+def a_time_by_steps(x, time):
+    return x[(time / 0.5).astype(np.int32)]  #: requires
+
+
+@case(f32(8), f32(), requires=("-0.125 < time < 0.875",))
+def a_window_from_a_time_on(x, time):
+    return lax.dynamic_slice(x, ((time * 8).astype(np.int32),), (2,))  #: requires
+
+
+@case(f32(8), f32(5), requires=("share < 1.0",))
+def a_share_that_counts_from_zero(x, share):
+    return x[jnp.maximum((share * 8).astype(np.int32), 0)]  #: requires
+
+
+@case(f32(8), f32(5), requires=("-8.5 < at < 7.5",))
+def the_nearest_of_a_table(x, at):
+    return x[jnp.round(at).astype(np.int32)]  #: requires
+
+
+@case(f32(8), f32(5), requires=("-9.0 < at ≤ 7.0",))
+def the_one_above_in_a_table(x, at):
+    return x[jnp.ceil(at).astype(np.int32)]  #: requires
+
+
+@case(f32(8), f32(5), requires=("share < 2.0",))
+def a_share_where_there_is_one(x, share):
+    return x[jnp.where(share > 0, share * 4, 0.0).astype(np.int32)]  #: requires
+
+
+@case(f32(8), i32(5), requires=("-17 ≤ k ≤ 15",))
+def half_of_a_number_in_floats(x, k):
+    return x[(k * 0.5).astype(np.int32)]  #: requires
+
+
+@case(f32(8, 9), f32(5, 2), requires=("-4.5 < points[:, 0] < 4.0", "-5.0 < points[:, 1] < 4.5"))
+def cells_of_points(grid, points):
+    at = (points * 2.0).astype(np.int32)
+    return grid[at[:, 0], at[:, 1]]  #: requires
+
+
 # Counted in floats: a narrow type does not hold every number, and the next one may be beyond the end.
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
 from typing import Any
@@ -11,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
-from redzone.domains.fact import SMALL
+from redzone.domains.fact import SMALL, flushed
 from redzone.domains.symbolic import at_most, is_inconclusive, smaller
 from redzone.engine import Seen, run_forward
 from redzone.engine.forward import Context, Runner
 from redzone.engine.program import COND, OBSERVE, SIMPLE, Program, Step
 from redzone.frontend.trace import Input
-from redzone.prove.need import FAR, Lost, Need, hashable, is_far
+from redzone.prove.need import FAR, Lost, Need, beside, hashable, is_far
 from redzone.prove.needs import Shared, Walk
 from redzone.report.model import Condition
 from redzone.stages import recorded
@@ -34,6 +35,8 @@ class Proposal:
     """Whether a negative index may count from the end under it."""
     relations: tuple[Condition, ...] = ()
     """What must hold between inputs besides."""
+    turned: bool = False
+    """Whether arithmetic of floats was turned around for it, which is rounded."""
 
     def key(self) -> Any:
         return tuple((leaf, hashable(n.lo), hashable(n.hi)) for leaf, n in sorted(self.needs.items()))
@@ -78,7 +81,7 @@ def propose(seen: Sequence[Seen], common: Common, wrapping: bool = True) -> Prop
     common.budget -= walk.given - max(walk.budget, 0)
     if any(n.empty() for n in walk.leaves.values()):
         lost = lost or Lost(None, "no input satisfies it")
-    return Proposal(walk.leaves, walk.made, lost, walk.wrapped)
+    return Proposal(walk.leaves, walk.made, lost, walk.wrapped, turned=walk.turned)
 
 
 def needs_of(one: Seen) -> list[tuple[int, Need]]:
@@ -131,6 +134,8 @@ def rerun_of(context: Context, step: Step, k: int) -> Context | None:
 def _keeps_apart(fact: Fact) -> bool:
     """Whether bounds of an input may differ between its elements."""
     base = summarised(fact)
+    if type(base.lo) is float and type(base.hi) is float:
+        return True
     return type(base.lo) is int and type(base.hi) is int and abs(base.lo) <= SMALL and abs(base.hi) <= SMALL
 
 
@@ -157,14 +162,15 @@ def narrowed(facts: Sequence[Fact], needs: dict[int, Need]) -> list[Fact] | None
             lo, hi = need.lo, need.hi
         elif rank_arrays:
             base = summarised(fact)
-            lo, hi = np.maximum(lo, base.lo), np.minimum(hi, base.hi)
+            lo = np.where(np.less_equal(lo, -FAR), base.lo, np.maximum(lo, base.lo))
+            hi = np.where(np.greater_equal(hi, FAR), base.hi, np.minimum(hi, base.hi))
         else:
             # No bound is no bound: 64-bit integers go beyond the number that stands for it.
             lo = summarised(fact).lo if is_far(lo) else lo
             hi = summarised(fact).hi if is_far(hi) else hi
         if isinstance(summarised(fact).lo, float) and not (np.ndim(lo) or np.ndim(hi)):
             # Bounds of a float are floats, also where what asks for them counts in integers.
-            lo, hi = float(lo), float(hi)
+            lo, hi = flushed(float(lo), float(hi))
         # A float that keeps a range is a number.
         allowed = settle(lo, hi, False) if np.ndim(lo) or np.ndim(hi) else Fact(lo, hi)
         new = meet(fact, allowed)
@@ -355,4 +361,18 @@ def _shown(source: Input, leaf: int, where: str, lo: Any, hi: Any) -> Condition 
         high = None
     if low is None and high is None:
         return None
-    return Condition(source.name, leaf, low, high, where)
+    text = _in_floats(source.name + where, low, high, source.aval.dtype) if info.kind == "f" else ""
+    return Condition(source.name, leaf, low, high, where, text=text)
+
+
+def _in_floats(name: str, low: Any, high: Any, dtype: Any) -> str:
+    """A range of floats as people write it: `x < 8.0` rather than up to the number before."""
+    below = "" if low is None else " ".join(reversed(_end(low, math.inf, dtype))) + " "
+    above = "" if high is None else " " + " ".join(_end(high, -math.inf, dtype))
+    return f"{below}{name}{above}"
+
+
+def _end(bound: Any, inward: float, dtype: Any) -> tuple[str, str]:
+    """The sign that limits a number, and the limit, with as few digits as tell it from others of its type."""
+    shown, strict = str(beside(bound, None, dtype)), str(beside(bound, -inward, dtype))
+    return ("<", strict) if len(strict) < len(shown) else ("≤", shown)

@@ -127,6 +127,8 @@ class Deciding(Seeking):
         if common.budget:
             proved |= self.swept(open_sites, proposals, proved, common)
         proved |= self.guessed(open_sites, proposals, proved)
+        # An index that the program keeps close to its array is its own to keep inside, not for a float to mend.
+        proved -= {key for key in proved & self.limited if proposals[key].turned}
         self.timings["conditions"] = time.perf_counter() - started - self.timings["exact"]
         started = time.perf_counter()
         self.settled_by_witness(result, open_sites, proposals, proved)
@@ -387,7 +389,8 @@ class Deciding(Seeking):
         found |= self.proved_exactly(facts, {k: v for k, v in seen.items() if k not in found})
         for key in found:
             mine = relevant(left[key], list(joint))
-            proposals[key] = Proposal({leaf: n for leaf, n in joint.items() if leaf in mine}, False, None)
+            needs = {leaf: n for leaf, n in joint.items() if leaf in mine}
+            proposals[key] = Proposal(needs, False, None, turned=sweep.turned)
         sites = self.analysis.inventory.sites
         # A range that only the access itself asks for may be too wide for it; a flag's two values are not.
         asked = {leaf for key in found for leaf in proposals[key].needs}

@@ -10,6 +10,7 @@ import numpy as np
 from redzone.domains import Fact, dtype_info
 from redzone.frontend.compat import Literal, primitives
 from redzone.frontend.trace import Input
+from redzone.prove.need import beside
 from redzone.prove.witness import is_free, plain_value
 
 #: How many numbers are tried, each with its two neighbours.
@@ -25,13 +26,9 @@ def at_the_edges(jaxprs: Iterable[Any], inputs: Sequence[Input], facts: Sequence
     free = [i for i, s in enumerate(inputs) if is_free(s) and dtype_info(getattr(s.aval, "dtype", None)).kind == "f"]
     for number in _compared(jaxprs) if free else ():
         for toward in (None, 0.0, 2 * number):
-            yield {i: plain_value(inputs[i], facts[i], _beside(number, toward, inputs[i].aval.dtype)) for i in free}
-
-
-def _beside(number: float, toward: float | None, dtype: Any) -> float:
-    """A number as its type holds it, or the next one."""
-    held = np.asarray(number).astype(dtype)
-    return float(held if toward is None else np.nextafter(held, np.asarray(toward).astype(dtype)))
+            yield {
+                i: plain_value(inputs[i], facts[i], float(beside(number, toward, inputs[i].aval.dtype))) for i in free
+            }
 
 
 def _compared(jaxprs: Iterable[Any]) -> list[float]:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import Fact, summarised
+from redzone.domains.fact import NORMAL
 from redzone.domains.symbolic import at_most, is_symbolic
 from redzone.engine.program import Step
 
@@ -100,3 +101,15 @@ def hashable(bound: Any) -> Any:
 def is_far(bound: Any) -> bool:
     """Whether a bound stands for none."""
     return isinstance(bound, int | float) and abs(bound) >= FAR
+
+
+def beside(number: Any, toward: float | None, dtype: Any) -> Any:
+    """A number as a type of floats holds it, or the next one; none that may be taken for zero."""
+    held = np.asarray(number).astype(dtype)
+    if toward is None:
+        return held
+    found = np.nextafter(held, np.asarray(toward).astype(dtype))
+    if found != 0 and abs(found) < NORMAL:
+        up = toward > number
+        return np.asarray((NORMAL if up else -NORMAL) if (found > 0) == up else 0.0).astype(dtype)
+    return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,7 +11,7 @@ import numpy as np
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.symbolic import is_symbolic
 from redzone.engine.program import Step
-from redzone.prove.need import FAR, Lost, Need, is_far, larger, smaller
+from redzone.prove.need import FAR, Lost, Need, beside, is_apart, is_far, larger, smaller
 
 if TYPE_CHECKING:
     from redzone.prove.needs import Walk
@@ -218,25 +220,152 @@ def _convert(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) ->
         ask(0, lo, hi)
         return
     if source.kind == "f" and target.integral:
-        need = need.uniform()
-        lo = float(need.lo) if need.lo > 0 else float(np.nextafter(np.float32(need.lo - 1), np.float32(np.inf)))
-        hi = float(np.nextafter(np.float32(need.hi + 1), np.float32(-np.inf))) if need.hi >= 0 else float(need.hi)
-        ask(0, lo, hi)
+        ask(0, _not_below(need.lo, step), _negated(_not_below(_negated(need.hi), step)))
         return
     raise Lost(step)
+
+
+def _not_below(bound: Any, step: Step) -> Any:
+    """The least number that is cut off to one not less than a bound: what is less than one from zero becomes zero."""
+    if type(bound) is np.ndarray:
+        return np.array([_not_below(x, step) for x in bound.ravel().tolist()], np.float64).reshape(bound.shape)
+    return -_below(1 - bound, step) if bound <= 0 else float(bound)
+
+
+def _below(bound: Any, step: Step) -> float:
+    """The greatest number less than a bound that the operand's type holds."""
+    if is_far(bound):
+        return float(bound)
+    return float(beside(bound, -math.inf, step.eqn.invars[0].aval.dtype))
 
 
 def _same(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
     ask(0, need.lo, need.hi)
 
 
-def _floor(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
-    need = need.uniform()
-    ask(
-        0,
-        float(np.ceil(need.lo)),
-        float(np.nextafter(np.float32(np.floor(need.hi) + 1), np.float32(-np.inf))),
+#: By how many numbers of a float's type an end is moved inward until an operation's rule, which knows how far what is
+#: rounded may be off, says that its result keeps the need.
+_INWARD = (0, 1, 1, 2, 4, 8, 16)
+
+
+def of_floats(step: Step, kind: str, facts: list[Fact], need: Need, ask: Any, made: Sequence[bool]) -> None:
+    """Arithmetic of floats turned around: what the operand that varies most must keep beside the other.
+
+    `made` tells which operands are results themselves: their bounds need not be numbers that the type holds.
+    """
+    known = [summarised(fact) for fact in facts]
+    position = int(len(known) == 2 and _width(known[1]) > _width(known[0]))
+    if not is_apart(need.lo) and not is_apart(need.hi):
+        ask(position, *_ends(step, kind, known, position, need, made[position]))
+        return
+    lows, highs = np.broadcast_arrays(need.lo, need.hi)
+    pairs = list(zip(lows.ravel().tolist(), highs.ravel().tolist(), strict=True))
+    ends = {pair: _ends(step, kind, known, position, Need(*pair), made[position]) for pair in dict.fromkeys(pairs)}
+    lo, hi = np.array([ends[pair] for pair in pairs], np.float64).T
+    ask(position, lo.reshape(lows.shape), hi.reshape(lows.shape))
+
+
+def _ends(step: Step, kind: str, facts: list[Fact], position: int, need: Need, made: bool) -> tuple[Any, Any]:
+    """What one operand must keep, whatever the other is, for a result that keeps a need."""
+    ends = _TURNED[kind](need.lo, need.hi, facts[1 - position] if len(facts) == 2 else None, position)
+    if ends is None or any(end != end for end in ends):
+        raise Lost(step)
+    lo, hi = (
+        end if is_far(end) or math.isinf(end) else _moved_inward(step, facts, position, need, end, toward, made)
+        for end, toward in zip(ends, (math.inf, -math.inf), strict=True)
     )
+    if lo > hi:
+        raise Lost(step)
+    return lo, hi
+
+
+def _moved_inward(
+    step: Step, facts: list[Fact], position: int, need: Need, end: float, toward: float, made: bool
+) -> Any:
+    """The outermost number near an end of an operand, of those tried, that makes a result which keeps the need."""
+    dtype, up = step.eqn.invars[position].aval.dtype, toward > 0
+    integral = dtype_info(dtype).integral
+    number: Any = (math.ceil(end) if up else math.floor(end)) if integral else beside(end, None, dtype)
+    for count in _INWARD:
+        for _ in range(count):
+            number = number + (1 if up else -1) if integral else beside(number, toward, dtype)
+        tried = [number if integral else float(number)]
+        if made and not integral:
+            # What happens to be exact is no sign that what lies beside it is.
+            tried.append(tried[0] + (float(beside(number, toward, dtype)) - tried[0]) / 3)
+        if all(_keeps(step, facts, position, need, x) for x in tried):
+            return tried[0]
+    raise Lost(step)
+
+
+def _keeps(step: Step, facts: list[Fact], position: int, need: Need, number: Any) -> bool:
+    """Whether the result keeps a need where one operand is this number."""
+    if step.rule is None:
+        return False
+    result = summarised(
+        step.rule.apply(step.eqn, *[*facts[:position], Fact(number, number, 0), *facts[position + 1 :]])
+    )
+    return (is_far(need.lo) or need.lo <= result.lo) and (is_far(need.hi) or result.hi <= need.hi)
+
+
+def _turned_sum(lo: Any, hi: Any, other: Any, position: int) -> Any:
+    return shifted(lo, -other.lo), shifted(hi, -other.hi)
+
+
+def _turned_difference(lo: Any, hi: Any, other: Any, position: int) -> Any:
+    if position == 0:
+        return shifted(lo, other.hi), shifted(hi, other.lo)
+    return shifted(-hi, other.hi), shifted(-lo, other.lo)
+
+
+def _turned_product(lo: Any, hi: Any, other: Any, position: int) -> Any:
+    if not (other.lo > 0 or other.hi < 0):
+        return None
+    if other.hi < 0:
+        lo, hi, other = -hi, -lo, Fact(-other.hi, -other.lo)
+    return _divided(lo, other.hi if lo < 0 else other.lo), _divided(hi, other.hi if hi > 0 else other.lo)
+
+
+def _turned_quotient(lo: Any, hi: Any, other: Any, position: int) -> Any:
+    if position == 1 or not (other.lo > 0 or other.hi < 0):
+        return None
+    if other.hi < 0:
+        lo, hi, other = -hi, -lo, Fact(-other.hi, -other.lo)
+    return _divided(lo, 1 / (other.lo if lo < 0 else other.hi)), _divided(hi, 1 / (other.lo if hi > 0 else other.hi))
+
+
+def _divided(bound: Any, by: float) -> Any:
+    return bound if is_far(bound) or math.isinf(by) else bound / by
+
+
+def _turned_floor(lo: Any, hi: Any, other: Any, position: int) -> Any:
+    return (lo if is_far(lo) else math.ceil(lo)), (hi if is_far(hi) else math.floor(hi) + 1)
+
+
+def _turned_ceil(lo: Any, hi: Any, other: Any, position: int) -> Any:
+    return (lo if is_far(lo) else math.ceil(lo) - 1), (hi if is_far(hi) else math.floor(hi))
+
+
+def _turned_round(lo: Any, hi: Any, other: Any, position: int) -> Any:
+    return (lo if is_far(lo) else math.ceil(lo) - 0.5), (hi if is_far(hi) else math.floor(hi) + 0.5)
+
+
+#: By operation of floats: the ends of one operand for a result between two ends, as far as numbers are not rounded.
+_TURNED = {
+    "add": _turned_sum,
+    "sub": _turned_difference,
+    "mul": _turned_product,
+    "div": _turned_quotient,
+    "neg": lambda lo, hi, other, position: (-hi, -lo),
+    "rem": lambda lo, hi, other, position: None,
+    "convert": lambda lo, hi, other, position: (lo, hi),
+    "floor": _turned_floor,
+    "ceil": _turned_ceil,
+    "round": _turned_round,
+}
+
+
+OF_FLOATS = frozenset(_TURNED)
 
 
 def _total(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
@@ -261,6 +390,5 @@ ARITHMETIC = {
     "clamp": _clamp,
     "convert": _convert,
     "same": _same,
-    "floor": _floor,
     "total": _total,
 }

@@ -26,7 +26,7 @@ from redzone.engine.search import Share
 from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives
 from redzone.prove.need import FAR, Lost, Need, hashable, is_apart, is_far
-from redzone.prove.need_arithmetic import ARITHMETIC, limits_divisor, shifted, times
+from redzone.prove.need_arithmetic import ARITHMETIC, OF_FLOATS, limits_divisor, of_floats, shifted, times
 from redzone.prove.need_movement import MOVEMENT
 from redzone.rules.table import SAME, SUMMARY
 
@@ -81,6 +81,8 @@ _NAMES = {
         "sharding_constraint": "same",
         "pvary": "same",
         "floor": "floor",
+        "ceil": "ceil",
+        "round": "round",
         "cumsum": "total",
         "all_gather": "content",
         "all_to_all": "content",
@@ -107,6 +109,7 @@ class Answer:
     stop: dict[int, Need]
     made: bool
     wrapped: bool
+    turned: bool
     lost: Lost | None
 
 
@@ -131,6 +134,8 @@ class Walk:
         """Whether a negative index may count from the end."""
         self.wrapped = False
         self.made = False
+        self.turned = False
+        """Whether arithmetic of floats was turned around on the way, which is rounded."""
         self.leaves: dict[int, Need] = {}
         self.active: set[tuple[int, int]] = set()
         self.cycles = 0
@@ -182,6 +187,7 @@ class Walk:
         if known.lost is not None:
             raise known.lost
         self.made, self.wrapped = self.made or known.made, self.wrapped or known.wrapped
+        self.turned = self.turned or known.turned
         for leaf, found in known.leaves.items():
             self.leaves[leaf] = self.leaves[leaf].both(found) if leaf in self.leaves else found
         if stop is not None and at in known.stop:
@@ -191,8 +197,8 @@ class Walk:
         self, context: Context, step: Step, slot: int, need: Need, stops: bool, at: int, key: Any, asked: Any
     ) -> Answer:
         """What one value's need comes to, kept for the next who asks."""
-        outer = (self.leaves, self.made, self.wrapped)
-        self.leaves, self.made, self.wrapped = {}, False, False
+        outer = (self.leaves, self.made, self.wrapped, self.turned)
+        self.leaves, self.made, self.wrapped, self.turned = {}, False, False, False
         cycles, lost = self.cycles, None
         stop: dict[int, Need] | None = {} if stops else None
         self.active.add(key)
@@ -202,8 +208,8 @@ class Walk:
             lost = error
         finally:
             self.active.discard(key)
-            known = Answer(self.leaves, stop or {}, self.made, self.wrapped, lost)
-            self.leaves, self.made, self.wrapped = outer
+            known = Answer(self.leaves, stop or {}, self.made, self.wrapped, self.turned, lost)
+            self.leaves, self.made, self.wrapped, self.turned = outer
         # An answer that leans on a loop's being asked already is no answer for others.
         if self.cycles == cycles and self.budget > 0 and self.deep < DEEPEST // 2:
             self.shared.answers[asked] = known
@@ -348,9 +354,11 @@ class Walk:
         kind = _NAMES.get(step.eqn.primitive)
         if kind is None or len(step.ins) != len(step.eqn.invars):
             raise Lost(step)
-        moves = kind in MOVEMENT or kind in ("same", "floor", "total")
-        if not moves and dtype_info(step.eqn.outvars[0].aval.dtype).kind == "f":
-            raise Lost(step)
+        if kind in OF_FLOATS and dtype_info(step.eqn.outvars[0].aval.dtype).kind == "f":
+            self.turned = True
+            made = [context.program.defs.get(i) is not None for i in step.ins]
+            of_floats(step, kind, [env[i] for i in step.ins], need, ask, made)
+            return
         if kind == "add" and self.flagged(context, step, need, stop, at):
             return
         if kind in _JOINING and self.interleaved(context, step, kind, need, stop, at):

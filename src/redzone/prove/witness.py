@@ -17,7 +17,7 @@ from redzone.frontend.trace import Input
 from redzone.frontend.unwatched import unwatched
 from redzone.prove.concrete_random import is_key, words
 from redzone.prove.masks import Thrown
-from redzone.prove.need import FAR, Need, is_far
+from redzone.prove.need import FAR, Need, beside, is_far
 from redzone.prove.pasted import pasted
 from redzone.prove.replay import Purse, Replay
 from redzone.prove.visible import is_visible
@@ -51,7 +51,8 @@ def plain_value(source: Input, fact: Fact, number: Any = 0) -> Any:
         values = np.clip(number, fact.lo, fact.hi)
         return np.broadcast_to(values.astype(aval.dtype), aval.shape)
     value = min(max(number, fact.lo), fact.hi)
-    return np.broadcast_to(np.asarray(value).astype(aval.dtype), aval.shape)
+    with np.errstate(over="ignore"):  # more than a narrow float holds is infinite
+        return np.broadcast_to(np.asarray(value).astype(aval.dtype), aval.shape)
 
 
 def random_key(aval: Any, seed: int) -> Any:
@@ -172,7 +173,7 @@ def _beyond(
 ) -> dict[int, Any] | None:
     """The nearest value beyond one side of one condition, where it has that side."""
     bound = needs[leaf].hi if above else needs[leaf].lo
-    if np.ndim(bound) == 0 and (is_far(bound) or isinstance(bound, float)):
+    if np.ndim(bound) == 0 and is_far(bound):
         return None
     if np.ndim(bound):
         # Of parts that are free nothing can be beyond.
@@ -181,7 +182,7 @@ def _beyond(
         ends = hi[hi < FAR] if above else lo[lo > -FAR]
         if not ends.size:
             return None
-        number, whole = (int(ends.max()) + 1 if above else int(ends.min()) - 1), summarised(facts[leaf])
+        number, whole = _next(inputs[leaf], ends.max() if above else ends.min(), above), summarised(facts[leaf])
         if not whole.lo <= number <= whole.hi:
             return None
         others = {i: _satisfying(inputs[i], facts[i], n) for i, n in needs.items() if i != leaf}
@@ -253,12 +254,30 @@ def just_outside(
     """Inputs that keep every condition but one side of one: the nearest value beyond it."""
     need, whole = needs[leaf], summarised(facts[leaf])
     ends = np.unique(need.hi if above else need.lo)
-    end = ends.max() if above else ends.min()
-    number = end.item() + (1 if above else -1)
-    if not whole.lo <= number <= whole.hi or isinstance(number, float):
+    number = _next(inputs[leaf], ends.max() if above else ends.min(), above)
+    if not whole.lo <= number <= whole.hi:
         return None
     others = {i: _satisfying(inputs[i], facts[i], n) for i, n in needs.items() if i != leaf}
     return {**others, leaf: _element(inputs[leaf], facts[leaf], need, number)}
+
+
+def _next(source: Input, end: Any, above: bool) -> Any:
+    """The nearest number beyond an end that an input can be; of floats one that takes few digits to write."""
+    if dtype_info(source.aval.dtype).kind != "f":
+        return int(end) + (1 if above else -1)
+    nearest = _nearest_float(source, end, above)
+    if abs(nearest) <= NORMAL:
+        return 0.1 if above else -0.1
+    if len(str(nearest)) <= 6 or not math.isfinite(nearest):
+        return nearest
+    # What differs in the last digits may be rounded to either side, as operations are put together.
+    beyond = nearest + (1 if above else -1) * abs(nearest) * 2.0**-12
+    scale = 10.0 ** (2 - math.floor(math.log10(abs(beyond))))
+    return (math.ceil(beyond * scale) if above else math.floor(beyond * scale)) / scale
+
+
+def _nearest_float(source: Input, end: Any, above: bool) -> float:
+    return float(beside(end, math.inf if above else -math.inf, source.aval.dtype))
 
 
 @unwatched()
@@ -341,7 +360,7 @@ def _candidates(
         yield {}
         return
     for leaf, need in needs.items():
-        for number in _outside(facts[leaf], need):
+        for number in _outside(inputs[leaf], facts[leaf], need):
             others = {other: _satisfying(inputs[other], facts[other], n) for other, n in needs.items() if other != leaf}
             yield {**others, leaf: _element(inputs[leaf], facts[leaf], need, number)}
     yield from corners(inputs, facts)
@@ -479,19 +498,16 @@ def _ramp(source: Input) -> Any:
     return np.arange(int(np.prod(source.aval.shape))).reshape(source.aval.shape).astype(source.aval.dtype)
 
 
-def _outside(fact: Fact, need: Need) -> list[Any]:
-    lo, hi = (int(np.min(need.lo)), int(np.max(need.hi))) if _whole(need) else (need.lo, need.hi)
-    los = [int(x) for x in np.unique(need.lo) if x > -FAR] if _whole(need) else [lo]
-    his = [int(x) for x in np.unique(need.hi) if x < FAR] if _whole(need) else [hi]
+def _outside(source: Input, fact: Fact, need: Need) -> list[Any]:
+    """Numbers beyond the ends of a condition: near ones, and of floats the nearest and some farther away."""
     known = summarised(fact)
-    numbers = [h + 1 for h in his[:3] if known.hi > h] + [x - 1 for x in los[:3] if known.lo < x]
-    if _whole(need):
-        return [n for n in numbers if known.lo <= n <= known.hi]
-    return numbers
-
-
-def _whole(need: Need) -> bool:
-    return not isinstance(need.lo, float) and not isinstance(need.hi, float)
+    ends = [(x, True) for x in np.unique(need.hi).tolist()[:3] if x < FAR and known.hi > x]
+    ends += [(x, False) for x in np.unique(need.lo).tolist()[:3] if x > -FAR and known.lo < x]
+    numbers = [_next(source, x, above) for x, above in ends]
+    if dtype_info(source.aval.dtype).kind == "f":
+        numbers += [_nearest_float(source, x, above) for x, above in ends]
+        return numbers + [x + (1 if above else -1) * max(1, abs(x) / 8) for x, above in ends]
+    return [n for n in numbers if known.lo <= n <= known.hi]
 
 
 def _satisfying(source: Input, fact: Fact, need: Need) -> Any:

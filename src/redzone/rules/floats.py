@@ -149,14 +149,25 @@ def mul(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
     nan = a.nan or b.nan or (infinite and (a.lo <= 0 <= a.hi or b.lo <= 0 <= b.hi))
     corners = [_product(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
     # The product of two numbers of 24 bits has 48.
-    known = all(_holds(x, info) or x == 0 for x in (a.lo, a.hi, b.lo, b.hi))
-    return outward(min(corners), max(corners), nan, info, (known, known), once)
+    held = [_holds(x, info) or x == 0 or math.isinf(x) for x in (a.lo, a.hi, b.lo, b.hi)]
+    if all(held):
+        return outward(min(corners), max(corners), nan, info, (True, True), once)
+    exact = [one and other for one in held[:2] for other in held[2:]]
+    known = (_is_beyond([-x for x in corners], exact), _is_beyond(corners, exact))
+    return outward(min(corners), max(corners), nan, info, known, once)
+
+
+def _is_beyond(numbers: list[float], exact: list[bool]) -> bool:
+    """Whether the greatest of some numbers is an exact one, also if the others were not rounded."""
+    first = max((x for x, known in zip(numbers, exact, strict=True) if known), default=-_INF)
+    rest = max(x for x, known in zip(numbers, exact, strict=True) if not known)
+    return first > rest and (math.isinf(rest) or first - rest > abs(rest) * 2.0**-50)
 
 
 def div(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
     if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
         return _each(div, a, b, info, once)
-    if b.lo <= 0 <= b.hi or _INF in (a.hi, b.hi, -a.lo, -b.lo):
+    if b.lo <= 0 <= b.hi or _INF in (b.hi, -b.lo):
         return TOP_FLOAT
     corners = [x / y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
     # Division may be done as a product with a reciprocal: one rounding more, also of exact quotients.
