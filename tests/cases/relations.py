@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 import redzone
-from tests.cases import case, f32, i32
+from tests.cases import case, f32, i32, u32
 
 
 @case(f32(10), i32(), i32())
@@ -94,6 +94,29 @@ def called_with_equal_numbers(x, i, j):
 @case(f32(16), i32(min=0, max=3), i32(min=0, max=3))
 def product_of_unknowns(x, i, j):
     return lax.dynamic_slice(x, (i * j + i - j + 3,), (1,))  #: safe
+
+
+# A difference of numbers that are never negative wraps instead of becoming so.
+
+
+@case(f32(10), u32(), u32(), requires=("0 ≤ i - k ≤ 9",))
+def before_in_numbers_without_a_sign(x, i, k):
+    return x[i - k]  #: requires
+
+
+@case(f32(10), u32(5), u32(5), requires=("for all j: 0 ≤ i[j] - k[j] ≤ 9",))
+def some_before_in_numbers_without_a_sign(x, i, k):
+    return x[i - k]  #: requires
+
+
+@case(f32(10), u32(max=10))
+def the_one_before_or_the_first(x, i):
+    return x[jnp.where(i > 0, i - 1, 0)]  #: safe
+
+
+@case(f32(10), u32(max=11))
+def the_one_before_one_too_far(x, i):
+    return x[jnp.where(i > 0, i - 1, 0)]  #: unsafe
 
 
 # Only z3 knows.

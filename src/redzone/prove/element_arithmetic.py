@@ -156,6 +156,9 @@ def _convert(self: Elements, context: Context, step: Step, place: Place) -> list
     for region, v in self.operand(context, step, 0, place):
         if target.kind == "b" and source.kind != "b":
             pieces += _truth((region.where(v, -v), 0), (region.but(v), 1))
+        elif source.kind == "u" and target.kind == "i" and source.bits == target.bits:
+            # The upper half of the numbers without a sign are the negative ones.
+            pieces += _split(region, Linear(target.max) - v, v, v - (source.max + 1))
         else:
             # A wider or narrower type keeps the number modulo its own span.
             pieces.append((region, v))

@@ -50,6 +50,8 @@ class Case:
     point: dict[Atom, int] | None = None
     made: bool = False
     """Whether the program's own limits end the index out there, not those of an input."""
+    wrapped: bool = False
+    """Whether the index has wrapped around a type, as far as can be told from it."""
 
     def excess(self) -> Linear:
         """At least 0 where the index is outside."""
@@ -175,11 +177,13 @@ class Exact:
                 spilled, paths = self.elements.spilled, self.elements.path(context)
                 # What wraps where the program does not run, does not wrap.
                 self.overflows += [both for path in paths for r in spilled if (both := path.both(r)) is not None]
+                info = dtype_info(site.eqn.invars[column.operand].aval.dtype)
                 for path in paths:
                     self.elements.work.end()
                     if self.elements.work.spent:
                         raise NotAffine
                     for region, value in pieces:
+                        wrapped = (info.kind == "u" or info.bits >= 32) and abs(value.const) > info.max // 2
                         both = path.both(region)
                         if both is None:
                             continue
@@ -187,7 +191,7 @@ class Exact:
                             outside = both.where(excess)
                             if outside is not None:
                                 promised = self.promised(context, outside, value)
-                                found += [Case(region, value, column, above) for region in promised]
+                                found += [Case(region, value, column, above, wrapped=wrapped) for region in promised]
                 if len(found) > CASES:
                     raise NotAffine
         return found
@@ -380,7 +384,8 @@ class Exact:
         found = []
         for terms, low, high in sums.values():
             letters: dict[Atom, str] = {}
-            named = tuple((k, self.inputs[a.leaf].name + _element(a, letters), a.leaf) for a, k in terms.items())
+            names = {self.inputs[a.leaf].name for a in terms}
+            named = tuple((k, self.inputs[a.leaf].name + _element(a, letters, names), a.leaf) for a, k in terms.items())
             found.append(Condition(_sum_text(named), named[0][2], low, high, "", named, tuple(letters.values())))
         return tuple(found)
 
@@ -442,14 +447,14 @@ def _called_from(context: Context, parent: Context, step: Step | None) -> Contex
     return dataclasses.replace(context, parent=parent, step=step, env=context.env.copy(), tested=tested, others=[])
 
 
-def _element(atom: Atom, letters: dict[Atom, str]) -> str:
-    """Which element of its input an atom is, with a letter for each position that varies."""
-    parts = []
+def _element(atom: Atom, letters: dict[Atom, str], names: set[str]) -> str:
+    """Which element of its input an atom is, with a letter for each position that varies, and is no input's name."""
+    parts, free = [], [letter for letter in "ijklmnpqrst" if letter not in names] or ["i"]
     for p in atom.place:
         if not p.terms:
             parts.append(str(p.const))
         elif len(p.terms) == 1 and next(iter(p.terms.values())) == 1:
-            letter = letters.setdefault(next(iter(p.terms)), "ijklmn"[len(letters) % 6])
+            letter = letters.setdefault(next(iter(p.terms)), free[len(letters) % len(free)])
             parts.append(letter if not p.const else f"{letter}{p.const:+d}")
         else:
             parts.append(":")
@@ -479,8 +484,8 @@ def _sum_text(terms: tuple[tuple[int, str, int], ...]) -> str:
 
 def _is_made(case: Case, by_type: ByType) -> bool:
     """Whether the program's own limits, not an input's range, end the values the index can have out there."""
-    # Below zero it is jnp that limits, by counting from the end.
-    if any(span_of(case.region, a)[1] < 0 for a in case.index.terms):
+    # Below zero it is jnp that limits, by counting from the end, or the type does, by wrapping.
+    if case.wrapped or any(span_of(case.region, a)[1] < 0 for a in case.index.terms):
         return False
     return is_limited(case.index if case.above else -case.index, case.region, by_type)
 

@@ -97,14 +97,16 @@ def taken(selector: list[Piece], k: int, last: int) -> list[Region]:
 def fitted(self: Elements, region: Region, value: Linear, info: DtypeInfo) -> list[Piece]:
     """A mathematical result as the machine's integer holds it.
 
-    For a proof or a promise, with what wraps once around its type; for a condition, as far as it does not wrap: the
-    rest spills.
+    For a proof or a promise, with what wraps once around its type; for a condition, as far as it does not wrap, or
+    wraps once around a type without negative numbers: the rest spills.
     """
     lo, hi = region.bounds(value)
     if lo >= info.min and hi <= info.max:
         return [(region, value)]
-    span, spills = info.max - info.min + 1, self.spills and not self.promising
-    if info.kind == "b" or (not spills and (lo < info.min - span or hi > info.max + span)):
+    span = info.max - info.min + 1
+    once = lo >= info.min - span and hi <= info.max + span
+    spills = self.spills and not self.promising and not (once and info.kind == "u")
+    if info.kind == "b" or not (spills or once):
         raise NotAffine
     pieces: list[Piece] = []
     inside = region.where(value - info.min, Linear(info.max) - value)
