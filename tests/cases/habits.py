@@ -395,3 +395,21 @@ def the_nearest_code(x, codes):
 def the_nearest_code_along_the_other_axis(x, codes):
     distance = (x**2).sum(1, keepdims=True) - 2 * x @ codes + (codes**2).sum(0, keepdims=True)
     return codes[jnp.argmin(distance, 1)]  #: unsafe
+
+
+# The place after a token that is looked for: there is none after the last.
+
+
+@case(f32(6), i32(6))
+def after_the_token_that_ends(x, tokens):
+    return x[jnp.argmax(tokens == 3) + 1]  #: unsafe
+
+
+@case(f32(7), i32(6))
+def after_the_token_that_ends_where_there_is_one_more(x, tokens):
+    return x[jnp.argmax(tokens == 3) + 1]  #: safe
+
+
+@case(f32(6), i32(6, min=0, max=9))
+def after_the_first_that_is_no_padding(x, tokens):
+    return x[jnp.argmin(tokens == 0) + 1]  #: unsafe

@@ -1,4 +1,4 @@
-"""Numbers that a program compares its floats with: at them, or just beside them, is where it goes wrong."""
+"""Numbers that a program compares its inputs with: at them, or just beside them, is where it goes wrong."""
 
 from __future__ import annotations
 
@@ -15,30 +15,48 @@ from redzone.prove.witness import is_free, plain_value
 
 #: How many numbers are tried, each with its two neighbours.
 NUMBERS = 4
-EDGES = 3 * NUMBERS
+EDGES = 8 * NUMBERS
 #: Numbers as large as this stand for infinity.
 FAR = 1e30
-_COMPARISONS = frozenset(primitives()[f"{n}_p"] for n in ("lt", "le", "gt", "ge"))
+_ORDERS = frozenset(primitives()[f"{n}_p"] for n in ("lt", "le", "gt", "ge"))
+_EQUALS = frozenset(primitives()[f"{n}_p"] for n in ("eq", "ne"))
 
 
 def at_the_edges(jaxprs: Iterable[Any], inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
     """Floats of which nothing is promised: what the program compares floats with, and the nearest other numbers."""
     free = [i for i, s in enumerate(inputs) if is_free(s) and dtype_info(getattr(s.aval, "dtype", None)).kind == "f"]
-    for number in _compared(jaxprs) if free else ():
-        for toward in (None, 0.0, 2 * number):
+    for number in _compared(jaxprs, _ORDERS, "f") if free else ():
+        for toward in (None, 0.0, 2 * number) if number else ():
             yield {
                 i: plain_value(inputs[i], facts[i], float(beside(number, toward, inputs[i].aval.dtype))) for i in free
             }
 
 
-def _compared(jaxprs: Iterable[Any]) -> list[float]:
-    """The first few numbers other than zero that are written beside a float in a comparison."""
-    found: dict[float, None] = {}
-    for eqn in (eqn for jaxpr in jaxprs for eqn in jaxpr.eqns if eqn.primitive in _COMPARISONS):
+def at_one_place(jaxprs: Iterable[Any], inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
+    """Arrays of integers of which the last element, or the first, is the only one that the program looks for, or the
+    only one that it does not."""
+    arrays = [i for i, s in enumerate(inputs) if s.aval.shape and dtype_info(s.aval.dtype).kind in "iu"]
+    for number in _compared(jaxprs, _EQUALS, "iu") if arrays else ():
+        for place in (slice(-1, None), slice(-1), slice(1), slice(1, None), slice(None)):
+            yield {i: _marked(inputs[i], facts[i], number, place) for i in arrays}
+
+
+def _marked(source: Input, fact: Fact, number: int, place: slice) -> Any:
+    """An array with a number at some places of its last dimension, and one that is not it at the others."""
+    other = number + 1 if fact.contains(number + 1) else number - 1
+    values = np.array(plain_value(source, fact, other))
+    values[..., place] = plain_value(source, fact, number)[..., place]
+    return values
+
+
+def _compared(jaxprs: Iterable[Any], comparisons: frozenset[Any], kinds: str) -> list[Any]:
+    """The first few numbers that are written beside another one, of these kinds, in a comparison."""
+    found: dict[Any, None] = {}
+    for eqn in (eqn for jaxpr in jaxprs for eqn in jaxpr.eqns if eqn.primitive in comparisons):
         for atom in eqn.invars:
-            if type(atom) is Literal and dtype_info(atom.aval.dtype).kind == "f" and np.ndim(atom.val) == 0:
-                number = float(atom.val)
-                if number and abs(number) < FAR:
+            if type(atom) is Literal and dtype_info(atom.aval.dtype).kind in kinds and np.ndim(atom.val) == 0:
+                number = float(atom.val) if kinds == "f" else int(atom.val)
+                if abs(number) < FAR:
                     found[number] = None
         if len(found) >= NUMBERS:
             break

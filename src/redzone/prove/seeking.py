@@ -17,7 +17,7 @@ from redzone.engine import Analysis, Seen
 from redzone.frontend.trace import Input, Traced
 from redzone.prove.concrete_nan import nothing_but_nan
 from redzone.prove.conditions import Proposal
-from redzone.prove.edges import EDGES, at_the_edges
+from redzone.prove.edges import EDGES, at_one_place, at_the_edges
 from redzone.prove.exact import inputs_at
 from redzone.prove.made_of import ends_by_itself, leaves_made_of
 from redzone.prove.masks import Thrown
@@ -135,7 +135,9 @@ class Seeking:
         if not near or self.analysis.inventory.equations > LARGE:
             return {}
         inputs, facts = self.traced.inputs, self.facts
-        tried = itertools.chain(at_the_edges(self.analysis.inventory.keep, inputs, facts), at_random(inputs, facts))
+        jaxprs = self.analysis.inventory.keep
+        edges = (at_the_edges(jaxprs, inputs, facts), at_one_place(jaxprs, inputs, facts))
+        tried = itertools.chain(*edges, at_random(inputs, facts))
         found = self.shown(near, tried, self.guesses, self.tried, DRAWS + EDGES)
         return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
 
