@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
 
-from redzone.domains import Fact, summarised
+from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.fact import NORMAL
 from redzone.domains.symbolic import at_most, is_symbolic
 from redzone.engine.program import Step
@@ -62,10 +63,28 @@ class Need:
         a, b = _alike(self, other)
         return Need(smaller(a.lo, b.lo), larger(a.hi, b.hi))
 
+    def held_by(self, aval: Any) -> Need:
+        """The same in numbers that a type of floats holds."""
+        dtype = getattr(aval, "dtype", None)
+        if dtype_info(dtype).kind != "f":
+            return self
+        return Need(_inward(self.lo, math.inf, dtype), _inward(self.hi, -math.inf, dtype), self.loose)
+
     def empty(self) -> bool:
         if not (is_apart(self.lo) or is_apart(self.hi)):
             return at_most(self.lo, self.hi) is False
         return bool(np.any(np.asarray(self.lo) > np.asarray(self.hi)))
+
+
+def _inward(bound: Any, toward: float, dtype: Any) -> Any:
+    """The first number from a bound on, this way, that a type of floats holds."""
+    if is_symbolic(bound) or is_far(bound):
+        return bound
+    if is_apart(bound):
+        return np.array([_inward(x, toward, dtype) for x in bound.ravel().tolist()], np.float64).reshape(bound.shape)
+    held = float(beside(bound, None, dtype))
+    beyond = held < bound if toward > 0 else held > bound
+    return float(beside(held, toward, dtype)) if beyond else held
 
 
 def _one(strongest: Any, bound: Any) -> Any:

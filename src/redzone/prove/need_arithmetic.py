@@ -220,23 +220,21 @@ def _convert(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) ->
         ask(0, lo, hi)
         return
     if source.kind == "f" and target.integral:
-        ask(0, _not_below(need.lo, step), _negated(_not_below(_negated(need.hi), step)))
+        ask(0, _not_below(need.lo), _negated(_not_below(_negated(need.hi))))
         return
     raise Lost(step)
 
 
-def _not_below(bound: Any, step: Step) -> Any:
+def _not_below(bound: Any) -> Any:
     """The least number that is cut off to one not less than a bound: what is less than one from zero becomes zero."""
     if type(bound) is np.ndarray:
-        return np.array([_not_below(x, step) for x in bound.ravel().tolist()], np.float64).reshape(bound.shape)
-    return -_below(1 - bound, step) if bound <= 0 else float(bound)
+        return np.array([_not_below(x) for x in bound.ravel().tolist()], np.float64).reshape(bound.shape)
+    return -_below(1 - bound) if bound <= 0 else float(bound)
 
 
-def _below(bound: Any, step: Step) -> float:
-    """The greatest number less than a bound that the operand's type holds."""
-    if is_far(bound):
-        return float(bound)
-    return float(beside(bound, -math.inf, step.eqn.invars[0].aval.dtype))
+def _below(bound: Any) -> float:
+    """The greatest number less than a bound: a result that is not rounded yet lies between those of its type."""
+    return float(bound) if is_far(bound) else math.nextafter(bound, -math.inf)
 
 
 def _same(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:

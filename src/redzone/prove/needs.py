@@ -22,6 +22,7 @@ from redzone.engine.loops import counted_by
 from redzone.engine.mass import others, running_sum
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
+from redzone.engine.rounding import MOVES
 from redzone.engine.search import Share
 from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives
@@ -224,6 +225,7 @@ class Walk:
         position = context.program.inputs[place][0]
         parent, via = context.parent, context.step
         if parent is None or via is None:
+            need = need.held_by(context.program.jaxpr.invars[position].aval)
             old = self.leaves.get(position)
             self.leaves[position] = need if old is None else old.both(need)
             return
@@ -356,7 +358,7 @@ class Walk:
             raise Lost(step)
         if kind in OF_FLOATS and dtype_info(step.eqn.outvars[0].aval.dtype).kind == "f":
             self.turned = True
-            made = [context.program.defs.get(i) is not None for i in step.ins]
+            made = [_is_computed(context.program, i) for i in step.ins]
             of_floats(step, kind, [env[i] for i in step.ins], need, ask, made)
             return
         if kind == "add" and self.flagged(context, step, need, stop, at):
@@ -513,6 +515,14 @@ def _pivot(context: Context, step: Step) -> int | None:
         return None
     sides = [s for s in test.ins if context.env[s] is not None and context.env[s].step != 0]
     return sides[0] if len(sides) == 1 else None
+
+
+def _is_computed(program: Program, slot: int) -> bool:
+    """Whether a number is more than an input at another place, or with another sign."""
+    step = program.defs.get(slot)
+    while step is not None and step.kind == SIMPLE and (step.rule is SAME or step.eqn.primitive in MOVES):
+        step = program.defs.get(step.ins[0])
+    return step is not None
 
 
 def _flag(context: Context, step: Step) -> tuple[int, list[int | None]] | None:
