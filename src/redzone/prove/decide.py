@@ -144,7 +144,9 @@ class Deciding(Seeking):
         proved: set[int],
     ) -> None:
         """The verdict of each open access: what inputs show where nothing is proved, else its condition."""
-        still = [site for site, _ in open_sites if id(site.eqn) not in proved]
+        of_bools = {id(site.eqn) for site, seen in open_sites if leaves_made_of(seen) and self.is_of_bools(seen)}
+        self.limited |= of_bools
+        still = [site for site, _ in open_sites if id(site.eqn) in of_bools or id(site.eqn) not in proved]
         self.cornered = self.at_the_corners(still) if still else {}
         if not has_sizes(self.traced.inputs):
             broken = [
