@@ -144,7 +144,7 @@ class Elements:
         fact: Fact | None = context.env[slot]
         if fact is None:
             raise NotAffine
-        if fact.step == 0 and type(fact.lo) is int and not (self.promising and _is_bool(context, slot)):
+        if fact.step == 0 and type(fact.lo) is int and not (self.promising and is_bool(context, slot)):
             return [(EVERYWHERE, Linear(fact.lo))]
         if context.program.template[slot] is not None:
             return self.table(context, slot, place)
@@ -427,12 +427,29 @@ class Elements:
         """`//` and `%` by a constant, rounding down."""
         by = context.env[step.ins[1]]
         if by.step != 0 or type(by.lo) is not int or by.lo <= 0:
-            raise NotAffine
+            return self.remainder(context, step, place, 0)
         pieces = []
         for region, a in self.operand(context, step, 0, place):
             inside, q = self.quotient(region, a, by.lo)
             if inside is not None:
                 pieces.append((inside, q if step.rule is FLOOR_DIVIDE else a - q * by.lo))
+        return pieces
+
+    def remainder(self, context: Context, step: Step, place: Place, sign: int) -> list[Piece]:
+        """A remainder by a number that varies: less than that where it is positive.
+
+        A remainder of the dividend's sign, told by a sign other than 0, may be as far below zero.
+        """
+        if step.rule is FLOOR_DIVIDE:
+            raise NotAffine
+        pieces: list[Piece] = []
+        for region, n in self.operand(context, step, 1, place):
+            for inside, value in self.opaque(context, step.outs[0], place):
+                least = value + (n - 1) * sign
+                parts = (region.where(n - 1, least, n - 1 - value), region.where(-n))
+                pieces += [
+                    (both, value) for part in parts if part is not None and (both := inside.both(part)) is not None
+                ]
         return pieces
 
     def quotient(self, region: Region, a: Linear, k: int) -> tuple[Region | None, Linear]:
@@ -452,7 +469,7 @@ class Elements:
         return region.where(remainder, Linear(k - 1) - remainder), q
 
 
-def _is_bool(context: Context, slot: int) -> bool:
+def is_bool(context: Context, slot: int) -> bool:
     step = context.program.defs.get(slot)
     return step is not None and step.kind == SIMPLE and dtype_info(step.eqn.outvars[0].aval.dtype).kind == "b"
 
