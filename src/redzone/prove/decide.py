@@ -74,7 +74,8 @@ class Deciding(Seeking):
             analysis.program.forget({id(eqn): eqn for eqn in analysis.broken})
         size = analysis.inventory.equations
         self.timings = {"exact": 0.0, "conditions": 0.0, "witness": 0.0}
-        self.work = {"derive": Work(600 + size // 4, EACH), "prove": Work(1200 + size // 2, EACH)}
+        limits = {"masks": 600 + size // 4, "derive": 600 + size // 4, "prove": 1200 + size // 2}
+        self.work = {name: Work(limit, EACH) for name, limit in limits.items()}
         self.visits = 0
         """How many steps the proofs of conditions took."""
         self.for_z3: set[int] = set()
@@ -175,7 +176,8 @@ class Deciding(Seeking):
     def masked(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
         """Settle the accesses whose results are thrown away whenever they are outside."""
         sites = [site for site, _ in open_sites]
-        found = masked_sites(self.analysis, self.traced.jaxpr, self.facts, sites, self.thrown, self.limited)
+        exact = Exact(self.traced.inputs, self.facts, self.work["masks"], spills=False)
+        found = masked_sites(self.analysis, self.traced.jaxpr, self.facts, sites, self.thrown, self.limited, exact)
         for key, why in found.items():
             access = result[key]
             access.verdict, access.decided_by, access.message = Verdict.MASKED, "select", why
