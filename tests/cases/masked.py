@@ -1026,6 +1026,18 @@ def rows_one_longer_than_is_said(x, start, length):
     return jnp.where(column <= length[:, None], x[start[:, None] + column], 0.0)  #: unsafe
 
 
+@case(f32(10), i32(4), i32(4))
+def one_row_after_another_that_is_longer(x, start, length):
+    column = jnp.arange(6)
+
+    def row(mine):
+        first, count = mine
+        redzone.assume((first >= 0) & (count >= 0) & (first <= 10) & (count <= 10) & (first + count <= 10))
+        return jnp.where(column <= count, x[first + column], 0.0)  #: unsafe
+
+    return lax.map(row, (start, length))
+
+
 @case(f32(10), i32(6), i32(min=0, max=4))
 def neighbours_of_a_node(x, rows, node):
     redzone.assume(rows[1:] >= rows[:-1])

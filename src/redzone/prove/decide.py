@@ -181,6 +181,7 @@ class Deciding(Seeking):
         for key, why in found.items():
             access = result[key]
             access.verdict, access.decided_by, access.message = Verdict.MASKED, "select", why
+        self.points |= {key: points[:4] for key, points in exact.seen_at.items() if key not in found}
         if found:
             open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in found]
 
@@ -225,7 +226,8 @@ class Deciding(Seeking):
                 if outcome is not None and outcome.whole:
                     result[key].verdict, result[key].decided_by = Verdict.SAFE, "exact"
                 continue
-            self.points[key] = [c.point for c in outcome.cases[:4] if c.point is not None]
+            points = [c.point for c in outcome.cases[:4] if c.point is not None]
+            self.points[key] = self.points.get(key, []) + points
             made = [c for c in outcome.cases if c.made]
             if len(made) == len(outcome.cases):
                 self.limited.add(key)

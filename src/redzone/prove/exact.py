@@ -99,6 +99,10 @@ class Exact:
         self.shallow.deepest = SHALLOW
         self.ways: dict[int, tuple[Context, list[Context]]] = {}
         self.asked = 0
+        self.seen_at: dict[int, list[dict[Atom, int]]] = {}
+        """By access: points at which it leaves its array although no mask hides that."""
+        self.untold = False
+        """Whether the latest question had a condition that was not understood."""
         self.overflows: list[Region] = []
         """Where a value of the latest question wraps on the way."""
         self.known: dict[Any, tuple[Outcome | None, bool, Sequence[Seen]]] = {}
@@ -130,6 +134,7 @@ class Exact:
             self.elements = elements
             elements.work.begin()
             cases: list[Case] | None = None
+            self.untold = False
             try:
                 cases = self.violations(step.site, one, conditions)
             except NotAffine:
@@ -139,7 +144,10 @@ class Exact:
                     raise
             finally:
                 self.elements = deep
-            found = cases is not None and not any(self.possible(case) for case in cases)
+            left = None if cases is None else next((case for case in cases if self.possible(case)), None)
+            found = cases is not None and left is None
+            if left is not None and left.point is not None and elements is deep and not self.untold:
+                self.seen_at.setdefault(id(step.eqn), []).append(left.point)
             elements.work.answered(found)
             if found or elements.work.done:
                 return found
@@ -233,10 +241,12 @@ class Exact:
         """The parts of regions in which a condition, one for all index tuples or one for each, is within its bounds."""
         slot, least, most, shape = condition
         if (shape and shape != sizes) or not is_bool(context, slot):
+            self.untold = True
             return paths
         try:
             pieces = self.elements.ask(context, slot, place if shape else ())
         except NotAffine:
+            self.untold = True
             return paths
         kept = [inside for r, v in pieces if (inside := r.where(v - least, Linear(most) - v)) is not None]
         kept += self.elements.spilled
