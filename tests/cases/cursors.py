@@ -233,3 +233,79 @@ def streak_set_too_high(hits, at, x):
 @case(i32(12, min=0, max=1))
 def machine_that_runs_off_its_code(code):
     return lax.fori_loop(0, 50, lambda k, at: jnp.where(code[at] == 0, at + 1, 0), 0)  #: unsafe
+
+
+@case(i32(8), i32(6), i32(6))
+def in_both_of_two_lists(a, b, out):
+    def step(state):
+        i, j, k, out = state
+        x, y = a[i], b[j]  #: safe #: safe
+        out = jnp.where(x == y, out.at[k].set(x), out)  #: safe
+        return i + (x <= y), j + (y <= x), k + (x == y), out
+
+    return lax.while_loop(lambda s: (s[0] < 8) & (s[1] < 6), step, (0, 0, 0, out))
+
+
+@case(i32(8), i32(6), i32(13))
+def in_either_of_two_lists(a, b, out):
+    def step(state):
+        i, j, k, out = state
+        x, y = a[i], b[j]  #: safe #: safe
+        return i + (x <= y), j + (y <= x), k + 1, out.at[k].set(jnp.minimum(x, y))  #: safe
+
+    return lax.while_loop(lambda s: (s[0] < 8) & (s[1] < 6), step, (0, 0, 0, out))
+
+
+# Where they are equal neither list goes on, and the third cursor does.
+@case(i32(8), i32(6), i32(13))
+def in_either_of_two_lists_forever(a, b, out):
+    def step(state):
+        i, j, k, out = state
+        x, y = a[i], b[j]  #: safe #: safe
+        return i + (x < y), j + (y < x), k + 1, out.at[k].set(jnp.minimum(x, y))  #: unsafe
+
+    return lax.while_loop(lambda s: (s[0] < 8) & (s[1] < 6) & (s[2] < 50), step, (0, 0, 0, out))
+
+
+@case(i32(9, 8), i32(8), i32(7))
+def back_along_what_two_have_in_common(lengths, a, b):
+    def step(state):
+        i, j, k, out = state
+        same = a[i - 1] == b[j - 1]  #: safe #: safe
+        up = lengths[i - 1, j] >= lengths[i, j - 1]  #: safe #: safe
+        out = jnp.where(same, out.at[k - 1].set(a[i - 1]), out)  #: safe #: safe
+        return jnp.where(same | up, i - 1, i), jnp.where(same | ~up, j - 1, j), jnp.where(same, k - 1, k), out
+
+    return lax.while_loop(lambda s: (s[0] > 0) & (s[1] > 0), step, (8, 7, 7, jnp.zeros(7, jnp.int32)))
+
+
+@case(i32(9, 8))
+def back_along_an_alignment(moves):
+    def step(state):
+        i, j, k, path = state
+        move = moves[i, j]  #: safe
+        return i - (move != 2), j - (move != 1), k + 1, path.at[k].set(move)  #: safe
+
+    return lax.while_loop(lambda s: (s[0] > 0) & (s[1] > 0), step, (8, 7, 0, jnp.zeros(14, jnp.int32)))
+
+
+@case(i32(9, 8, min=0, max=2))
+def back_along_an_alignment_by_branches(moves):
+    def step(state):
+        i, j, k, path = state
+        move = moves[i, j]  #: safe
+        i, j = lax.switch(move, [lambda: (i - 1, j - 1), lambda: (i - 1, j), lambda: (i, j - 1)])
+        return i, j, k + 1, path.at[k].set(move)  #: safe
+
+    return lax.while_loop(lambda s: (s[0] > 0) & (s[1] > 0), step, (8, 7, 0, jnp.zeros(14, jnp.int32)))
+
+
+# One of the moves leaves both where they are.
+@case(i32(9, 8))
+def back_along_an_alignment_that_may_stand_still(moves):
+    def step(state):
+        i, j, k, path = state
+        move = moves[i, j]  #: safe
+        return i - (move == 2), j - (move == 1), k + 1, path.at[k].set(move)  #: unsafe
+
+    return lax.while_loop(lambda s: (s[0] > 0) & (s[1] > 0) & (s[2] < 50), step, (8, 7, 0, jnp.zeros(14, jnp.int32)))

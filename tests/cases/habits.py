@@ -246,6 +246,28 @@ def divided_by_a_zero_of_either_sign(x, a, b):
     return x[jnp.minimum(jnp.nan_to_num(part), 3.0).astype(int)]  #: unsafe
 
 
+@case(f32(9), flag(8, 8))
+def living_cells_around_each_and_itself(rule, alive):
+    shifts = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1)]
+    return rule[sum(jnp.roll(alive.astype(int), shift, (0, 1)) for shift in shifts)]  #: unsafe
+
+
+@case(f32(9), flag(8, 8))
+def living_cells_around_each(rule, alive):
+    shifts = [(i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if (i, j) != (0, 0)]
+    return rule[sum(jnp.roll(alive.astype(int), shift, (0, 1)) for shift in shifts)]  #: safe
+
+
+@case(f32(2), flag(5))
+def flags_beside_each_other(x, m):
+    return x[m[1:].astype(int) + m[:-1]]  #: unsafe
+
+
+@case(f32(10), flag(), i32(), requires=("-10 ≤ i + m ≤ 9",))
+def moved_by_a_flag(x, m, i):
+    return x[i + m]  #: requires
+
+
 @case(f32(20), i32(6), i32())
 def wrapped_by_a_size_that_is_given(x, i, n):
     return lax.dynamic_slice(x, ((i % jnp.maximum(n, 1))[2],), (1,))  #: requires

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+import redzone
 from tests.cases import case, f32, flag, i32, u32
 
 
@@ -1008,3 +1009,55 @@ def read_by_a_function_that_a_branch_calls_later(x, i):
     read = jax.jit(lambda x, i: x[i])  #: unsafe
     kept = jnp.where(i >= 0, read(x, i), 0.0)
     return kept, lax.cond(i[0] > 0, lambda: read(x, i), lambda: read(x, i) * 0.5)
+
+
+# What a mask and a promise say together: neither bounds the index by itself.
+@case(f32(10), i32(4), i32(4))
+def rows_as_long_as_is_said(x, start, length):
+    redzone.assume((start >= 0) & (length >= 0) & (start <= 10) & (length <= 10) & (start + length <= 10))
+    column = jnp.arange(6)
+    return jnp.where(column < length[:, None], x[start[:, None] + column], 0.0)  #: masked
+
+
+@case(f32(10), i32(4), i32(4))
+def rows_one_longer_than_is_said(x, start, length):
+    redzone.assume((start >= 0) & (length >= 0) & (start <= 10) & (length <= 10) & (start + length <= 10))
+    column = jnp.arange(6)
+    return jnp.where(column <= length[:, None], x[start[:, None] + column], 0.0)  #: unsafe
+
+
+@case(f32(10), i32(4), i32(4))
+def one_row_after_another_that_is_longer(x, start, length):
+    column = jnp.arange(6)
+
+    def row(mine):
+        first, count = mine
+        redzone.assume((first >= 0) & (count >= 0) & (first <= 10) & (count <= 10) & (first + count <= 10))
+        return jnp.where(column <= count, x[first + column], 0.0)  #: unsafe
+
+    return lax.map(row, (start, length))
+
+
+@case(f32(10), i32(6), i32(min=0, max=4))
+def neighbours_of_a_node(x, rows, node):
+    redzone.assume(rows[1:] >= rows[:-1])
+    redzone.assume((rows[0] == 0) & (rows[-1] == 10))
+    first, end = rows[node], rows[node + 1]  #: safe #: safe
+    column = jnp.arange(6)
+    return jnp.where(column < end - first, x[first + column], 0.0)  #: masked
+
+
+@case(f32(10), i32(6), i32(5))
+def a_neighbour_of_each_node_that_has_one(x, rows, draws):
+    redzone.assume(rows[1:] >= rows[:-1])
+    redzone.assume((rows[0] == 0) & (rows[-1] == 10))
+    count = rows[1:] - rows[:-1]
+    return jnp.where(count > 0, x[rows[:-1] + draws % jnp.maximum(count, 1)], 0.0)  #: masked
+
+
+@case(f32(10), i32(6), i32(5))
+def a_neighbour_of_each_node(x, rows, draws):
+    redzone.assume(rows[1:] >= rows[:-1])
+    redzone.assume((rows[0] == 0) & (rows[-1] == 10))
+    count = rows[1:] - rows[:-1]
+    return x[rows[:-1] + draws % jnp.maximum(count, 1)]  #: unsafe

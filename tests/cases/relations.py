@@ -218,3 +218,30 @@ def the_lesser_behind_equal_ones(edges, x, t):
 @case(f32(5), f32(5), f32(6))
 def the_lesser_of_what_may_be_nan(edges, x, t):
     return x[jnp.searchsorted(edges, jnp.minimum(t, edges[-1]))]  #: safe unknown
+
+
+@case(f32(10), i32(), i32(), i32())
+def somewhere_between_two(x, first, end, draw):
+    redzone.assume((first >= 0) & (first < end) & (end <= 10))
+    return x[first + draw % (end - first)]  #: safe
+
+
+@case(f32(10), i32(), i32(), i32())
+def somewhere_behind_the_first_of_two(x, first, end, draw):
+    redzone.assume((first >= 0) & (first < end) & (end <= 10))
+    return x[first + draw % (end - first) + 1]  #: unsafe
+
+
+# What is left has the sign of what was divided.
+@case(f32(10), i32(), i32(), i32())
+def somewhere_around_the_first(x, first, end, draw):
+    redzone.assume((first >= 0) & (first < end) & (end <= 10))
+    at = first + lax.rem(draw, end - first)
+    after = x[lax.max(at, 0)]  #: safe
+    return after, x[at + 8]  #: unsafe
+
+
+@case(f32(10), i32(), i32(), u32(2))
+def drawn_between_two(x, first, end, key):
+    redzone.assume((first >= 0) & (first < end) & (end <= 10))
+    return x[jax.random.randint(jax.random.wrap_key_data(key), (), first, end)]  #: safe

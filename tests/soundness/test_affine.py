@@ -101,6 +101,14 @@ def test_what_no_bound_rules_out_is_tried():
     assert region.point() is None
 
 
+def test_a_box_of_one_value_each_is_still_held_against_the_constraints():
+    start, length, k = Atom("start", 0, 10), Atom("length", 0, 10), Atom("k", 0, 5)
+    region = Region().where(Linear(-1, {length: 1, k: -1}), Linear(-10, {start: 1, k: 1}))
+    assert region is not None
+    region = region.where(Linear(10, {start: -1, length: -1}))
+    assert region is None or region.point() is None
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_bounds_hold_everywhere_and_tightening_loses_nothing(seed):
     rng = random.Random(f"bounds:{seed}")

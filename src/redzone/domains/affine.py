@@ -320,7 +320,9 @@ def _contradict(guards: tuple[Linear, ...], fresh: Iterable[Linear]) -> bool:
 def _point(region: Region, atoms: list[Atom], chosen: dict[Atom, int], budget: list[int]) -> Any:
     free = [a for a in atoms if a not in chosen]
     if not free:
-        return dict(chosen)
+        # Bounds are followed for a few rounds only: where each atom has one value left, that may break a constraint.
+        kept = all(_at(g, chosen) >= 0 for g in region.guards) and all(_at(h, chosen) != 0 for h in region.holes)
+        return dict(chosen) if kept else None
     atom = min(free, key=lambda a: _span(region, a))
     lo, hi = region.box.get(atom) or (atom.lo, atom.hi)
     tries = sorted({min(max(v, lo), hi) for v in (0, 1, lo, hi, lo + 1, hi - 1, (lo + hi) // 2)}, key=_plainness)
@@ -341,6 +343,10 @@ def _point(region: Region, atoms: list[Atom], chosen: dict[Atom, int], budget: l
         elif found is not None:
             return found
     return None if complete else False
+
+
+def _at(linear: Linear, point: dict[Atom, int]) -> int:
+    return linear.const + sum(k * point[atom] for atom, k in linear.terms.items())
 
 
 def _span(region: Region, atom: Atom) -> int:

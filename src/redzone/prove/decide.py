@@ -74,7 +74,8 @@ class Deciding(Seeking):
             analysis.program.forget({id(eqn): eqn for eqn in analysis.broken})
         size = analysis.inventory.equations
         self.timings = {"exact": 0.0, "conditions": 0.0, "witness": 0.0}
-        self.work = {"derive": Work(600 + size // 4, EACH), "prove": Work(1200 + size // 2, EACH)}
+        limits = {"masks": 600 + size // 4, "derive": 600 + size // 4, "prove": 1200 + size // 2}
+        self.work = {name: Work(limit, EACH) for name, limit in limits.items()}
         self.visits = 0
         """How many steps the proofs of conditions took."""
         self.for_z3: set[int] = set()
@@ -146,7 +147,9 @@ class Deciding(Seeking):
         proved: set[int],
     ) -> None:
         """The verdict of each open access: what inputs show where nothing is proved, else its condition."""
-        still = [site for site, _ in open_sites if id(site.eqn) not in proved]
+        of_bools = {id(site.eqn) for site, seen in open_sites if leaves_made_of(seen) and self.is_of_bools(seen)}
+        self.limited |= of_bools
+        still = [site for site, _ in open_sites if id(site.eqn) in of_bools or id(site.eqn) not in proved]
         self.cornered = self.at_the_corners(still) if still else {}
         if not has_sizes(self.traced.inputs):
             broken = [
@@ -175,10 +178,12 @@ class Deciding(Seeking):
     def masked(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
         """Settle the accesses whose results are thrown away whenever they are outside."""
         sites = [site for site, _ in open_sites]
-        found = masked_sites(self.analysis, self.traced.jaxpr, self.facts, sites, self.thrown, self.limited)
+        exact = Exact(self.traced.inputs, self.facts, self.work["masks"], spills=False)
+        found = masked_sites(self.analysis, self.traced.jaxpr, self.facts, sites, self.thrown, self.limited, exact)
         for key, why in found.items():
             access = result[key]
             access.verdict, access.decided_by, access.message = Verdict.MASKED, "select", why
+        self.points |= {key: points[:4] for key, points in exact.seen_at.items() if key not in found}
         if found:
             open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in found]
 
@@ -223,7 +228,8 @@ class Deciding(Seeking):
                 if outcome is not None and outcome.whole:
                     result[key].verdict, result[key].decided_by = Verdict.SAFE, "exact"
                 continue
-            self.points[key] = [c.point for c in outcome.cases[:4] if c.point is not None]
+            points = [c.point for c in outcome.cases[:4] if c.point is not None]
+            self.points[key] = self.points.get(key, []) + points
             made = [c for c in outcome.cases if c.made]
             if len(made) == len(outcome.cases):
                 self.limited.add(key)

@@ -168,9 +168,11 @@ def _convert(self: Elements, context: Context, step: Step, place: Place) -> list
 def _div(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
     """Division toward zero, or its remainder, by a constant."""
     by = context.env[step.ins[1]]
-    if by.step != 0 or type(by.lo) is not int or by.lo <= 0:
-        raise NotAffine
     remainder = step.eqn.primitive.name == "rem"
+    if by.step != 0 or type(by.lo) is not int or by.lo <= 0:
+        if not remainder:
+            raise NotAffine
+        return self.remainder(context, step, place, 1)
     pieces: list[Piece] = []
     for region, a in self.operand(context, step, 0, place):
         for sign in (1, -1):

@@ -19,7 +19,7 @@ from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.loops import change_of
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Step
-from redzone.engine.together import in_turn
+from redzone.engine.together import moves
 from redzone.frontend.compat import primitives
 from redzone.frontend.trace import Input
 from redzone.prove.element_arithmetic import ARITHMETIC
@@ -144,7 +144,7 @@ class Elements:
         fact: Fact | None = context.env[slot]
         if fact is None:
             raise NotAffine
-        if fact.step == 0 and type(fact.lo) is int and not (self.promising and _is_bool(context, slot)):
+        if fact.step == 0 and type(fact.lo) is int and not (self.promising and is_bool(context, slot)):
             return [(EVERYWHERE, Linear(fact.lo))]
         if context.program.template[slot] is not None:
             return self.table(context, slot, place)
@@ -288,7 +288,7 @@ class Elements:
             added = self.atom(("s", id(context.env), slot, _key(place)), "s", *ends)
             within = [added - t * low, t * high - added]
             if not place:
-                within += self.in_turn(context, (slot, out), added, t)
+                within += self.together(context, (slot, out), added, t)
         # Where one more addition stays inside its type wherever the carry is, none of them wraps.
         wraps = fact.lo + low < info.min or fact.hi + high > info.max
         pieces = []
@@ -303,20 +303,23 @@ class Elements:
                     pieces.append((known, value))
         return pieces
 
-    def in_turn(self, context: Context, mine: tuple[int, int], added: Linear, t: Linear) -> list[Linear]:
-        """What was added to a carry beside another that moves in turn with it: so much together for each iteration."""
+    def together(self, context: Context, mine: tuple[int, int], added: Linear, t: Linear) -> list[Linear]:
+        """What was added to a carry beside others that move with it: so much together, or so far apart, at each
+        iteration."""
         program, via = context.program, context.step
         assert via is not None
+        found: list[Linear] = []
         for position, slot in program.inputs:
             at = position - via.extra.consts
             out = program.outs[at] if 0 <= at < len(program.outs) else -1
             if out < 0 or slot == mine[0] or out == slot or (via.kind == SCAN and at >= via.extra.carry_count):
                 continue
-            each = in_turn(program, mine, (slot, out))
-            if each is not None and abs(each) <= NEAR:
-                other = self.atom(("s", id(context.env), slot, ()), "s", -(2**63), 2**63)
-                return [added + other - t * each, t * each - added - other]
-        return []
+            for sign in (1, -1):
+                bounds = moves(program, mine, (slot, out), sign)
+                if bounds is not None and max(map(abs, bounds)) <= NEAR:
+                    total = added + self.atom(("s", id(context.env), slot, ()), "s", -(2**63), 2**63) * sign
+                    found += [total - t * bounds[0], t * bounds[1] - total]
+        return found
 
     def table(self, context: Context, slot: int, place: Place) -> list[Piece]:
         """A constant array: its very elements where the position takes few values.
@@ -424,12 +427,29 @@ class Elements:
         """`//` and `%` by a constant, rounding down."""
         by = context.env[step.ins[1]]
         if by.step != 0 or type(by.lo) is not int or by.lo <= 0:
-            raise NotAffine
+            return self.remainder(context, step, place, 0)
         pieces = []
         for region, a in self.operand(context, step, 0, place):
             inside, q = self.quotient(region, a, by.lo)
             if inside is not None:
                 pieces.append((inside, q if step.rule is FLOOR_DIVIDE else a - q * by.lo))
+        return pieces
+
+    def remainder(self, context: Context, step: Step, place: Place, sign: int) -> list[Piece]:
+        """A remainder by a number that varies: less than that where it is positive.
+
+        A remainder of the dividend's sign, told by a sign other than 0, may be as far below zero.
+        """
+        if step.rule is FLOOR_DIVIDE:
+            raise NotAffine
+        pieces: list[Piece] = []
+        for region, n in self.operand(context, step, 1, place):
+            for inside, value in self.opaque(context, step.outs[0], place):
+                least = value + (n - 1) * sign
+                parts = (region.where(n - 1, least, n - 1 - value), region.where(-n))
+                pieces += [
+                    (both, value) for part in parts if part is not None and (both := inside.both(part)) is not None
+                ]
         return pieces
 
     def quotient(self, region: Region, a: Linear, k: int) -> tuple[Region | None, Linear]:
@@ -449,7 +469,7 @@ class Elements:
         return region.where(remainder, Linear(k - 1) - remainder), q
 
 
-def _is_bool(context: Context, slot: int) -> bool:
+def is_bool(context: Context, slot: int) -> bool:
     step = context.program.defs.get(slot)
     return step is not None and step.kind == SIMPLE and dtype_info(step.eqn.outvars[0].aval.dtype).kind == "b"
 

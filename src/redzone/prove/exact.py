@@ -8,7 +8,7 @@ isl does.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -23,9 +23,9 @@ from redzone.engine.program import Step
 from redzone.frontend.trace import Input
 from redzone.prove import solver
 from redzone.prove.conditions import Common
-from redzone.prove.elements import LOOKS, Elements
+from redzone.prove.elements import LOOKS, Elements, is_bool
 from redzone.prove.need import APART, FAR, Need
-from redzone.prove.pieces import NotAffine, Work
+from redzone.prove.pieces import PIECES, NotAffine, Place, Work
 from redzone.prove.reach import NEAR, ByType, in_inputs, is_limited, span_of
 from redzone.report.model import Condition
 from redzone.stages import recorded
@@ -37,6 +37,10 @@ WAYS = 8
 SHALLOW = 10
 #: How many questions of one check may go to isl.
 ASKED = 24
+
+
+#: A condition: its slot, the least and the most it is, and its shape.
+Bounded = tuple[int, int, int, tuple[Any, ...]]
 
 
 @dataclasses.dataclass(slots=True)
@@ -97,6 +101,12 @@ class Exact:
         self.shallow.deepest = SHALLOW
         self.ways: dict[int, tuple[Context, list[Context]]] = {}
         self.asked = 0
+        self.seen_at: dict[int, list[dict[Atom, int]]] = {}
+        """By access: points at which it leaves its array although no mask hides that."""
+        self.untold = False
+        """Whether the latest question had a condition that was not understood."""
+        self.overflows: list[Region] = []
+        """Where a value of the latest question wraps on the way."""
         self.known: dict[Any, tuple[Outcome | None, bool, Sequence[Seen]]] = {}
         """By question: its outcome, whether z3 was missed, and what it was about, which keeps its identity that way."""
 
@@ -114,6 +124,36 @@ class Exact:
         finally:
             self.elements = deep
         return outcome if outcome is not None or deep.work.done else self.decide(site, seen)
+
+    @recorded("exactly")
+    def keeps_inside(self, step: Step, context: Context, conditions: Sequence[Bounded]) -> bool:
+        """Whether an access never leaves its array where all of these conditions lie between their bounds."""
+        one = Seen([context.env[slot] for slot in step.ins], step, context, inside=False)
+        if step.site is None or step.extra is not None or None in one.facts:
+            return False
+        deep = self.elements
+        for elements in (self.shallow, deep):
+            self.elements = elements
+            elements.work.begin()
+            cases: list[Case] | None = None
+            self.untold = False
+            try:
+                cases = self.violations(step.site, one, conditions)
+            except NotAffine:
+                pass
+            except Exception as error:
+                if not is_inconclusive(error):
+                    raise
+            finally:
+                self.elements = deep
+            left = None if cases is None else next((case for case in cases if self.possible(case)), None)
+            found = cases is not None and left is None
+            if left is not None and left.point is not None and elements is deep and not self.untold:
+                self.seen_at.setdefault(id(step.eqn), []).append(left.point)
+            elements.work.answered(found)
+            if found or elements.work.done:
+                return found
+        return False
 
     @recorded("exactly")
     def decide(self, site: Site, seen: Sequence[Seen]) -> Outcome | None:
@@ -134,7 +174,7 @@ class Exact:
 
     def decided(self, site: Site, seen: Sequence[Seen]) -> Outcome | None:
         cases: list[Case] = []
-        self.overflows: list[Region] = []
+        self.overflows = []
         try:
             for one in seen:
                 if not one.inside:
@@ -158,7 +198,8 @@ class Exact:
             return Outcome([], by=by)
         return self.condition(cases)
 
-    def violations(self, site: Site, one: Seen) -> Iterable[Case]:
+    def violations(self, site: Site, one: Seen, conditions: Sequence[Bounded] = ()) -> list[Case]:
+        """The regions in which an access leaves its array while these conditions lie between their bounds."""
         found: list[Case] = []
         for k, column in enumerate(site.columns):
             if _inside(one.facts[k], column):
@@ -175,6 +216,8 @@ class Exact:
                 pieces = self.elements.ask(context, one.step.ins[k], tuple(place))
                 pieces = self.elements.held(pieces, site.eqn.invars[column.operand].aval.dtype)
                 spilled, paths = self.elements.spilled, self.elements.path(context)
+                for condition in conditions:
+                    paths = self.under(context, paths, tuple(place[: len(sizes)]), tuple(sizes), condition)
                 # What wraps where the program does not run, does not wrap.
                 self.overflows += [both for path in paths for r in spilled if (both := path.both(r)) is not None]
                 info = dtype_info(site.eqn.invars[column.operand].aval.dtype)
@@ -195,6 +238,25 @@ class Exact:
                 if len(found) > CASES:
                     raise NotAffine
         return found
+
+    def under(
+        self, context: Context, paths: list[Region], place: Place, sizes: tuple[Any, ...], condition: Bounded
+    ) -> list[Region]:
+        """The parts of regions in which a condition, one for all index tuples or one for each, is within its bounds."""
+        slot, least, most, shape = condition
+        if (shape and shape != sizes) or not is_bool(context, slot):
+            self.untold = True
+            return paths
+        try:
+            pieces = self.elements.ask(context, slot, place if shape else ())
+        except NotAffine:
+            self.untold = True
+            return paths
+        kept = [inside for r, v in pieces if (inside := r.where(v - least, Linear(most) - v)) is not None]
+        kept += self.elements.spilled
+        if len(kept) * len(paths) > PIECES:
+            return paths
+        return [both for path in paths for r in kept if (both := path.both(r)) is not None]
 
     def promised(self, context: Context, region: Region, index: Linear) -> list[Region]:
         """The parts of a region in which every assumption holds that was made about the elements it speaks of."""

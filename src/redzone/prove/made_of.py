@@ -21,6 +21,7 @@ _SELECT = _P["select_n_p"]
 #: Of a read, what is read counts, not where.
 _READS = frozenset((_P["gather_p"], _P["dynamic_slice_p"]))
 _AND = _P["and_p"]
+_LOGIC = frozenset((_AND, _P["or_p"], _P["xor_p"]))
 _ORDERS = frozenset(_P[f"{name}_p"] for name in ("lt", "le", "gt", "ge"))
 #: Positions of extremes are no numbers of their operand.
 _POSITIONS = frozenset((_P["argmax_p"], _P["argmin_p"]))
@@ -120,7 +121,7 @@ def _made_from(step: Step, slot: int) -> Iterable[int]:
     if step.kind == SIMPLE:
         out: Any = step.eqn.outvars[step.outs.index(slot)].aval if len(step.outs) > 1 else step.eqn.outvars[0].aval
         primitive = step.eqn.primitive
-        if dtype_info(getattr(out, "dtype", None)).kind == "b" or primitive in _POSITIONS:
+        if primitive in _POSITIONS or (_is_bool(out) and not _moves_bools(step)):
             return ()
         if primitive is _SELECT and len(step.ins) == len(step.eqn.invars):
             return step.ins[1:]
@@ -138,6 +139,15 @@ def _made_from(step: Step, slot: int) -> Iterable[int]:
         return _looped(step, [place])
     body = step.bodies[0]
     return _outer(step, _inputs(body, [body.outs[place]] if body.outs[place] >= 0 else []), None)
+
+
+def _moves_bools(step: Step) -> bool:
+    """Whether a step makes bools of bools, and weighs none against another."""
+    return step.eqn.primitive not in _LOGIC and all(_is_bool(v.aval) for v in step.eqn.invars)
+
+
+def _is_bool(aval: Any) -> bool:
+    return dtype_info(getattr(aval, "dtype", None)).kind == "b"
 
 
 def ends_by_itself(program: Program) -> bool:

@@ -28,6 +28,7 @@ from redzone.engine.refine import ALL, HERE, Infeasible, Refiner
 from redzone.engine.slice import Called, Masks
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.prove.declared import declared_by
+from redzone.prove.exact import Bounded, Exact
 from redzone.prove.passing import NotMasked, is_reshape, moved, zero_or_one
 
 _P = primitives()
@@ -494,7 +495,13 @@ class _View(NamedTuple):
 
 
 def masked_sites(
-    analysis: Analysis, closed: Any, facts: Sequence[Fact], sites: Sequence[Site], thrown: Thrown, near: set[int]
+    analysis: Analysis,
+    closed: Any,
+    facts: Sequence[Fact],
+    sites: Sequence[Site],
+    thrown: Thrown,
+    near: set[int],
+    exact: Exact,
 ) -> dict[int, str]:
     """Which of these accesses are masked wherever they leave their array, and how.
 
@@ -545,7 +552,7 @@ def masked_sites(
         return {}
     good: dict[Called, int] = {}
     for context in masked_runs(closed, analysis.inventory, facts, masks, homes):
-        for called, holds in _judged(context, wanted):
+        for called, holds in _judged(context, wanted, exact):
             good[called] = min(good.get(called, INSIDE), holds)
     least = dict.fromkeys(told, INSIDE)
     for called in wanted:
@@ -785,7 +792,7 @@ def _given(eqn: Any, jaxpr: Any) -> tuple[Sequence[Any] | None, Sequence[Any]]:
 ANYWHERE, CLOSE, INSIDE = 0, 1, 2
 
 
-def _judged(context: Context, wanted: dict[Called, int]) -> Iterable[tuple[Called, int]]:
+def _judged(context: Context, wanted: dict[Called, int], exact: Exact) -> Iterable[tuple[Called, int]]:
     """Where the index of each access is when somebody sees what it reads or writes, in one run of a program."""
     steps, masks = [s for s in context.program.steps if s.kind == OBSERVE], context.program.masks
     nowhere: tuple[Any, frozenset[int]] = (None, frozenset())
@@ -801,27 +808,26 @@ def _judged(context: Context, wanted: dict[Called, int]) -> Iterable[tuple[Calle
         if not each or found.keys() != mine.keys() or any(len(one) != wanted[key] for one in found.values()):
             yield key, ANYWHERE
             continue
-        yield key, min(_place_seen(context, mine[calls], conditions) for calls, conditions in found.items())
+        yield key, min(_place_seen(context, mine[calls], conditions, exact) for calls, conditions in found.items())
 
 
 def _place_seen(
-    context: Context, step: Step, conditions: list[tuple[int, tuple[int, int, int, tuple[Any, ...]]]]
+    context: Context, step: Step, conditions: list[tuple[int, tuple[int, int, int, tuple[Any, ...]]]], exact: Exact
 ) -> int:
     """Where the index is in the worst of its uses."""
     by_use: dict[int, _Conditions] = {}
     for slot, (use, least, most, shape) in conditions:
         by_use.setdefault(use, []).append((slot, least, most, shape))
-    return min(_place_when(context, step, together) for together in by_use.values())
+    return min(_place_when(context, step, together, exact) for together in by_use.values())
 
 
-#: Conditions: the slot of each, the least and the most it is, and its shape.
-_Conditions = list[tuple[int, int, int, tuple[Any, ...]]]
+_Conditions = list[Bounded]
 
 
-def _place_when(context: Context, step: Step, conditions: _Conditions) -> int:
+def _place_when(context: Context, step: Step, conditions: _Conditions, exact: Exact) -> int:
     """Where the index is wherever all of these conditions, one for all or one for each, are between their bounds.
 
-    Of a promise that one of several conditions holds, each is looked at in turn.
+    Of a promise that one of several conditions holds, each is looked at in turn; relations are left to the exact stage.
     """
     program = context.program
     place = _place_under(context, step, conditions)
@@ -832,7 +838,7 @@ def _place_when(context: Context, step: Step, conditions: _Conditions) -> int:
                 continue
             cases = [[*conditions, (part, value, value, shape)] for part, value in parts]
             place = max(place, min(_place_under(context, step, one) for one in cases))
-    return place
+    return INSIDE if place != INSIDE and exact.keeps_inside(step, context, conditions) else place
 
 
 def _tuples(eqn: Any) -> tuple[Any, ...] | None:

@@ -169,6 +169,10 @@ class Seeking:
             return True
         return not any(np.any(np.asarray(witness.arguments[i]) != 0) for i in free if is_number(sources[i].aval))
 
+    def is_of_bools(self, seen: list[Seen]) -> bool:
+        """Whether an index is made of bools at most: nobody promises more of one than that it is true or false."""
+        return all(is_bool(self.traced.inputs[leaf].aval) for leaf in leaves_made_of(seen))
+
     @recorded("steered")
     def steered(self, sites: list[Site]) -> dict[int, Witness]:
         """Accesses at indices made of no input, which leave when the program runs a little longer than their array is.
@@ -177,7 +181,7 @@ class Seeking:
         and what leaves is the program's own doing.
         """
         sources = self.traced.inputs
-        own = [site for site in sites if not leaves_made_of(self.analysis.seen[id(site.eqn)])]
+        own = [site for site in sites if self.is_of_bools(self.analysis.seen[id(site.eqn)])]
         limits = sorted({c.limit for site in own for c in site.columns if type(c.limit) is int})[:2]
         if not limits or not has_sizes(sources) or not ends_by_itself(self.analysis.program):
             return {}
@@ -284,6 +288,10 @@ class Seeking:
             for relation in proposal.relations
             for _, _, leaf in relation.terms
         )
+
+
+def is_bool(aval: Any) -> bool:
+    return dtype_info(getattr(aval, "dtype", None)).kind == "b"
 
 
 def is_integer(aval: Any) -> bool:
