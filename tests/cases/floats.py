@@ -148,7 +148,7 @@ def a_place_in_few_digits(x, at):
 
 @case(f32(11), f32(8, min=0.0, max=10.98))
 def a_place_in_few_digits_rounded_up(x, at):
-    return x[at.astype(jnp.bfloat16).astype(np.int32)]  #: unknown
+    return x[at.astype(jnp.bfloat16).astype(np.int32)]  #: unsafe
 
 
 @case(f32(2), i32(8, min=0, max=2**24 + 2))
@@ -447,3 +447,18 @@ def counted_in_eight_bits(x):
 @case(f32(1000))
 def rows_of_a_smaller_picture(x):
     return x[jnp.floor((jnp.arange(600.0) + 0.5) * (1000 / 600)).astype(np.int32)]  #: safe
+
+
+@case(f32(256), f32(9, min=0.0, max=1.0))
+def scaled_in_few_digits(table, x):
+    return table[(x.astype(jnp.bfloat16) * 255).astype(int)]  #: safe
+
+
+@case(f32(256), f32(9, min=0.0, max=1.0))
+def scaled_too_far_in_few_digits(table, x):
+    return table[(x.astype(jnp.bfloat16) * 256).astype(int)]  #: unsafe
+
+
+@case(f32(9, 4), f32(3), f32(3, 10))
+def the_best_of_scores_in_few_digits(table, state, weights):
+    return table[jnp.argmax((state @ weights).astype(jnp.bfloat16))]  #: unsafe

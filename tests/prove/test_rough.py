@@ -14,7 +14,7 @@ from redzone.prove import replay
 from redzone.prove.rough import _FOLDS, _POINTWISE, _RUNNING, roughly
 
 _X = np.linspace(0.1, 2.9, 12, dtype=np.float32).reshape(3, 4)
-_TWO = {"add", "sub", "mul", "div", "rem", "pow", "max", "min", "atan2"}
+_TWO = {"add", "sub", "mul", "div", "rem", "pow", "max", "min", "atan2", "lt", "le", "gt", "ge", "eq", "ne"}
 
 
 def _function(name):

@@ -67,6 +67,13 @@ _POINTWISE: dict[str, Function] = {
     "floor": np.floor,
     "ceil": np.ceil,
     "is_finite": np.isfinite,
+    # Of floats so narrow that a compiler may keep them wider.
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "eq": np.equal,
+    "ne": np.not_equal,
 }
 _FOLDS: dict[str, Function] = {
     "reduce_sum": np.add,
@@ -95,6 +102,11 @@ def roughly(eqn: Any, values: list[Any]) -> list[Any] | None:
     result: Any = None
     if name in _POINTWISE:
         result = _POINTWISE[name](*operands)
+    elif name == "convert_element_type" and dtype_info(eqn.outvars[0].aval.dtype).kind == "f":
+        result = operands[0]
+    elif name in ("argmax", "argmin") and operands[0].size:
+        (axis,) = params["axes"]
+        result = getattr(np, name)(operands[0].astype(np.float32), axis)
     elif name == "integer_pow":
         result = operands[0] ** params["y"]
     elif name in _FOLDS and operands[0].size:
