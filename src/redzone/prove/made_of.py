@@ -121,7 +121,7 @@ def _made_from(step: Step, slot: int) -> Iterable[int]:
     if step.kind == SIMPLE:
         out: Any = step.eqn.outvars[step.outs.index(slot)].aval if len(step.outs) > 1 else step.eqn.outvars[0].aval
         primitive = step.eqn.primitive
-        if primitive in _POSITIONS or (_is_bool(out) and not _moves_bools(step)):
+        if primitive in _POSITIONS or (is_bool(out) and not _moves_bools(step)):
             return ()
         if primitive is _SELECT and len(step.ins) == len(step.eqn.invars):
             return step.ins[1:]
@@ -143,10 +143,10 @@ def _made_from(step: Step, slot: int) -> Iterable[int]:
 
 def _moves_bools(step: Step) -> bool:
     """Whether a step makes bools of bools, and weighs none against another."""
-    return step.eqn.primitive not in _LOGIC and all(_is_bool(v.aval) for v in step.eqn.invars)
+    return step.eqn.primitive not in _LOGIC and all(is_bool(v.aval) for v in step.eqn.invars)
 
 
-def _is_bool(aval: Any) -> bool:
+def is_bool(aval: Any) -> bool:
     return dtype_info(getattr(aval, "dtype", None)).kind == "b"
 
 

@@ -19,7 +19,7 @@ from redzone.prove.concrete_nan import nothing_but_nan
 from redzone.prove.conditions import Proposal
 from redzone.prove.edges import EDGES, at_one_place, at_the_edges
 from redzone.prove.exact import inputs_at
-from redzone.prove.made_of import ends_by_itself, leaves_made_of
+from redzone.prove.made_of import ends_by_itself, is_bool, leaves_made_of
 from redzone.prove.masks import Thrown
 from redzone.prove.need import Need
 from redzone.prove.reach import NEAR
@@ -288,10 +288,6 @@ class Seeking:
             for relation in proposal.relations
             for _, _, leaf in relation.terms
         )
-
-
-def is_bool(aval: Any) -> bool:
-    return dtype_info(getattr(aval, "dtype", None)).kind == "b"
 
 
 def is_integer(aval: Any) -> bool:
