@@ -415,6 +415,12 @@ def a_share_where_there_is_one(x, share):
     return x[jnp.where(share > 0, share * 4, 0.0).astype(np.int32)]  #: requires
 
 
+@case(f32(8), f32(), f32())
+def a_share_of_no_one_knows_how_many(x, part, whole):
+    place = (part / jnp.maximum(whole, 1.0)).astype(np.int32) - 3
+    return lax.dynamic_slice(x, (place,), (2,))  #: unknown
+
+
 @case(f32(8), i32(5), requires=("-17 ≤ k ≤ 15",))
 def half_of_a_number_in_floats(x, k):
     return x[(k * 0.5).astype(np.int32)]  #: requires

@@ -333,7 +333,9 @@ def _turned_quotient(lo: Any, hi: Any, other: Any, position: int) -> Any:
 
 
 def _divided(bound: Any, by: float) -> Any:
-    return bound if is_far(bound) or math.isinf(by) else bound / by
+    if is_far(bound) or math.isinf(by):
+        return bound
+    return bound / by if by else math.copysign(math.inf, bound)
 
 
 def _turned_floor(lo: Any, hi: Any, other: Any, position: int) -> Any:

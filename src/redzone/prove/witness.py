@@ -268,10 +268,10 @@ def _next(source: Input, end: Any, above: bool) -> Any:
     nearest = _nearest_float(source, end, above)
     if abs(nearest) <= NORMAL:
         return 0.1 if above else -0.1
-    if len(str(nearest)) <= 6 or not math.isfinite(nearest):
-        return nearest
     # What differs in the last digits may be rounded to either side, as operations are put together.
     beyond = nearest + (1 if above else -1) * abs(nearest) * 2.0**-12
+    if len(str(nearest)) <= 6 or not math.isfinite(beyond):
+        return nearest
     scale = 10.0 ** (2 - math.floor(math.log10(abs(beyond))))
     return (math.ceil(beyond * scale) if above else math.floor(beyond * scale)) / scale
 
