@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import os
 import sys
 import types
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 from jax._src import config as _config
@@ -191,7 +190,30 @@ def user_frames(source_info: Any) -> list[tuple[str, int, str]]:
 
 @functools.lru_cache(1024)
 def _user_frames(traceback: Any) -> list[tuple[str, int, str]]:
-    return _up_to_us([(f.file_name, f.start_line, f.function_name) for f in _source_info.user_frames(traceback)])
+    return [(code.co_filename, _located(code, at)[0], code.co_qualname) for code, at in _user_running(traceback)]
+
+
+@functools.lru_cache(1024)
+def _user_running(traceback: Any) -> list[tuple[types.CodeType, int]]:
+    """What runs in every frame outside JAX, and where it is, innermost first."""
+    frames = zip(*traceback.raw_frames(), strict=True)
+    return _up_to_us([frame for frame in frames if _source_info.is_user_filename(frame[0].co_filename)])
+
+
+#: By what runs, known by its identity as it is kept, and where it is there: the lines and columns of the expression.
+_expressions: dict[tuple[int, int], tuple[types.CodeType, Position]] = {}
+
+
+def _located(code: types.CodeType, at: int) -> Position:
+    """Where the expression stands that a frame is at: the frames around are the same for many equations."""
+    known = _expressions.get((id(code), at))
+    if known is None:
+        if len(_expressions) > 8192:
+            _expressions.clear()
+        f = _source_info.raw_frame_to_frame(code, at)
+        known = (code, (f.start_line, f.start_column, f.end_line, f.end_column))
+        _expressions[id(code), at] = known
+    return known[1]
 
 
 #: Line, column, end line and end column of an expression; columns in bytes.
@@ -214,47 +236,56 @@ def user_span(source_info: Any) -> Position | None:
 
 def user_calls(source_info: Any) -> list[Call]:
     """What the frames outside JAX were at, innermost first."""
-    traceback = source_info.traceback
-    return [] if traceback is None else list(_user_calls(traceback))
+    found = []
+    for code, at in [] if source_info.traceback is None else _user_running(source_info.traceback):
+        span = _located(code, at)
+        known = span[2] >= span[0] and span[3] > 0 and span[1] >= 0
+        found.append(Call(code.co_filename, span if known else None, code))
+    return found
 
 
-@functools.lru_cache(1024)
-def _user_calls(traceback: Any) -> list[Call]:
-    count, found = len(_user_frames(traceback)), []
-    codes = [code for code in traceback.raw_frames()[0] if _source_info.is_user_filename(code.co_filename)]
-    for f, code in zip(_source_info.user_frames(traceback), codes, strict=True):
-        if f.file_name != _ASSUME:
-            span = (f.start_line, f.start_column, f.end_line, f.end_column)
-            known = span[2] >= span[0] and span[3] > 0 and span[1] >= 0
-            found.append(Call(f.file_name, span if known else None, code))
-    return found[:count]
+class Frame(NamedTuple):
+    """Any frame, JAX's own included."""
+
+    code: types.CodeType
+    at: int
+
+    @property
+    def file(self) -> str:
+        return self.code.co_filename
+
+    @property
+    def function(self) -> str:
+        return self.code.co_name
+
+    @property
+    def line(self) -> int:
+        return _located(*self)[0]
 
 
-def all_frames(source_info: Any) -> list[tuple[str, int, str]]:
-    """(file, line, function) of every frame, JAX's own included, innermost first."""
+def all_frames(source_info: Any) -> list[Frame]:
+    """Every frame, innermost first."""
     traceback = source_info.traceback
     return [] if traceback is None else list(_all_frames(traceback))
 
 
-def all_codes(source_info: Any) -> list[types.CodeType]:
-    """What runs in every frame, innermost first, as in `all_frames`."""
-    codes = [] if source_info.traceback is None else source_info.traceback.raw_frames()[0]
-    return list(itertools.dropwhile(lambda code: code.co_filename == _ASSUME, codes))
-
-
 @functools.lru_cache(1024)
-def _all_frames(traceback: Any) -> list[tuple[str, int, str]]:
-    return _up_to_us([(f.file_name, f.line_num, f.function_name) for f in traceback.frames])
+def _all_frames(traceback: Any) -> list[Frame]:
+    return _up_to_us([Frame(*frame) for frame in zip(*traceback.raw_frames(), strict=True)])
 
 
-def _up_to_us(frames: list[tuple[str, int, str]]) -> list[tuple[str, int, str]]:
+_Running = TypeVar("_Running", bound=tuple[types.CodeType, int])
+
+
+def _up_to_us(frames: list[_Running]) -> list[_Running]:
     """The frames inside redzone's own call of the function; what is outside called redzone."""
-    while frames and frames[0][0] == _ASSUME:
-        frames = frames[1:]
-    for k, (file, _, _) in enumerate(frames):
-        if file.startswith(_PACKAGE):
-            return frames[:k]
-    return frames
+    first = 0
+    while first < len(frames) and frames[first][0].co_filename == _ASSUME:
+        first += 1
+    for k in range(first, len(frames)):
+        if frames[k][0].co_filename.startswith(_PACKAGE):
+            return frames[first:k]
+    return frames[first:]
 
 
 class Origin(NamedTuple):
@@ -366,8 +397,8 @@ def self_test() -> None:
         if len(equations_of(lambda x: (x + x,), [array])[0].eqns) != 1:
             raise JaxMoved("functions are no longer traced as they were")
         user_calls(eqn.source_info)
-        files = [file for file, _, _ in all_frames(eqn.source_info)]
-        if files != [code.co_filename for code in all_codes(eqn.source_info)][: len(files)]:
+        lines = [(frame.file, frame.line) for frame in all_frames(eqn.source_info)]
+        if lines != [(f.file_name, f.line_num) for f in eqn.source_info.traceback.frames][: len(lines)]:
             raise JaxMoved("the two ways to list a traceback no longer agree")
     except JaxMoved as moved:
         raise JaxMoved(_moved_message(str(moved))) from None

@@ -108,10 +108,10 @@ def _may_be_slice(site: Site) -> bool:
 
 def _reads_back(site: Site) -> bool:
     """Whether a read is one of JAX's own, in the derivative of a scatter: what is written twice goes to the last."""
-    for file, _, function in compat.all_frames(site.eqn.source_info):
-        if not file.startswith(_JAX):
+    for frame in compat.all_frames(site.eqn.source_info):
+        if not frame.file.startswith(_JAX):
             return False
-        if function.split(".")[-1] == "_scatter_jvp":
+        if frame.function == "_scatter_jvp":
             return True
     return False
 
@@ -125,11 +125,11 @@ def _routine(site: Site) -> str:
         high = type(eqn.params.get("_prim")).__name__.lower()
         if high in ROUTINES:
             return high
-        for file, _, function in frames:
-            if not file.startswith(_JAX):
+        for frame in frames:
+            if not frame.file.startswith(_JAX):
                 return ""
-            if function.split(".")[-1] in ROUTINES:
-                return function.split(".")[-1]
+            if frame.function in ROUTINES:
+                return frame.function
         if frames:
             own = False
     return ""
@@ -138,10 +138,10 @@ def _routine(site: Site) -> str:
 def _padded(site: Site) -> str:
     """The kind of sparse array whose padding an access drops."""
     for eqn in (site.eqn, *site.chain):
-        for file, _, _ in compat.all_frames(eqn.source_info):
-            if file in _PADDED:
-                return _PADDED[file]
-            if not file.startswith(_JAX):
+        for frame in compat.all_frames(eqn.source_info):
+            if frame.file in _PADDED:
+                return _PADDED[frame.file]
+            if not frame.file.startswith(_JAX):
                 return ""
     return ""
 
@@ -261,11 +261,11 @@ def expression(lines: list[str], span: Span) -> ast.expr | None:
 
 def _written_in_jax(site: Site, words: re.Pattern[str]) -> bool:
     """Whether JAX's own code between the user's line and the access says so."""
-    info = site.eqn.source_info
-    for (file, line, _), code in zip(compat.all_frames(info), compat.all_codes(info), strict=False):
-        if not file.startswith(_JAX):
+    for frame in compat.all_frames(site.eqn.source_info):
+        if not frame.file.startswith(_JAX):
             return False
-        if not file.endswith(("slicing.py", "indexing.py")) and _names_mode(code) and _found(file, line, words, False):
+        named = not frame.file.endswith(("slicing.py", "indexing.py")) and _names_mode(frame.code)
+        if named and _found(frame.file, frame.line, words, False):
             return True
     return False
 

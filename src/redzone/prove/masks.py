@@ -51,9 +51,9 @@ _SCATTERS = frozenset(p for n, p in _P.items() if n.startswith("scatter"))
 _PLACES |= dict.fromkeys(_SCATTERS, (1,))
 
 
-@functools.lru_cache(64)
+@functools.cache
 def _bits(count: int) -> tuple[int, ...]:
-    return tuple([1 << k for k in range(max(count, 1))])
+    return tuple([1 << k for k in range(count)])
 
 
 class Uses:
@@ -67,8 +67,9 @@ class Uses:
         """By identity of an equation: the jaxpr it stands in."""
         self.known: dict[int, dict[Any, list[tuple[Any, int]]]] = {}
         self.results: dict[int, set[Any]] = {}
-        self.makers: dict[int, dict[Any, Any]] = {}
-        self.made_from: dict[int, dict[Any, tuple[int, int, int, int]]] = {}
+        self.makers: dict[int, dict[Any, tuple[int, Any]]] = {}
+        """By jaxpr, then by variable: the equation that makes it, after its place among the others."""
+        self.made_from: dict[int, dict[Any, tuple[int, int]]] = {}
         self.calls: dict[int, list[tuple[Any, Any]]] | None = None
 
     def of(self, jaxpr: Any, var: Any) -> list[tuple[Any, int]]:
@@ -119,7 +120,7 @@ class Uses:
         table, found = self.table(jaxpr), 0
         for atom in atoms:
             if type(atom) is not Literal:
-                found |= table[atom][3]
+                found |= table[atom][1]
         return found
 
     def ends(self, jaxpr: Any) -> set[Any]:
@@ -136,45 +137,62 @@ class Uses:
         return self.homes[id(eqn)]
 
     def hangs_on(self, jaxpr: Any, atom: Any, var: Any) -> bool:
-        """Whether a value may be made, by equations of any kind, from a variable."""
-        table = self.table(jaxpr)
-        return type(atom) is not Literal and bool(table[atom][1] & table[var][2])
+        """Whether a value may be made, by equations of any kind, from a variable: looked for among those after it."""
+        made = self.made(jaxpr)
+        first, waiting, seen = made[var][0], [atom], {atom}
+        while waiting:
+            at = waiting.pop()
+            if at is var:
+                return True
+            place, eqn = made.get(at, (-1, None))
+            if place > first:
+                fresh = [v for v in eqn.invars if type(v) is not Literal and v not in seen]
+                waiting += fresh
+                seen.update(fresh)
+        return False
 
-    def table(self, jaxpr: Any) -> dict[Any, tuple[int, int, int, int]]:
-        """By variable: what it is made from by plain equations and by any, itself included; its own bit; and what a
-        condition on it can say something of."""
+    def table(self, jaxpr: Any) -> dict[Any, tuple[int, int]]:
+        """By variable: what it is made from by plain equations, and what a condition on it can say something of.
+
+        A bit for each input, and for whatever no bit would tell of: what has others in common with something has
+        these in common too.
+        """
         table = self.made_from.get(id(jaxpr))
         if table is None:
-            count = len(jaxpr.invars) + sum([len(eqn.outvars) for eqn in jaxpr.eqns])
-            bits = itertools.cycle(_bits(min(count, WIDEST)))
-            table = self.made_from[id(jaxpr)] = dict.fromkeys(jaxpr.constvars, (0, 0, 0, 0))
+            bits = itertools.cycle(_bits(WIDEST))
+            table = self.made_from[id(jaxpr)] = dict.fromkeys(jaxpr.constvars, (0, 0))
             for v in jaxpr.invars:
                 bit = next(bits)
-                table[v] = (bit, bit, bit, bit)
+                table[v] = (bit, bit)
             for eqn in jaxpr.eqns:
-                plain = every = said = 0
+                plain = said = 0
                 places = _PLACES.get(eqn.primitive)
                 for position, atom in enumerate(eqn.invars):
                     if type(atom) is not Literal:
                         before = table[atom]
                         plain |= before[0]
-                        every |= before[1]
                         if places is None or position not in places:
-                            said |= before[3]
+                            said |= before[1]
                 if eqn.primitive in _LOOPS:
                     plain = said = 0
                 elif eqn.primitive is COND_P:
                     # What a branch yields says nothing of what it was given.
                     said = 0
                 for v in eqn.outvars:
-                    bit = next(bits)
-                    table[v] = (plain | bit, every | bit, bit, said | bit)
+                    bit = 0 if said else next(bits)
+                    table[v] = (plain | bit, said | bit)
         return table
 
+    def made(self, jaxpr: Any) -> dict[Any, tuple[int, Any]]:
+        made = self.makers.get(id(jaxpr))
+        if made is None:
+            made = self.makers[id(jaxpr)] = {v: (k, e) for k, e in enumerate(jaxpr.eqns) for v in e.outvars}
+        return made
+
     def maker(self, jaxpr: Any, var: Any) -> Any:
-        if id(jaxpr) not in self.makers:
-            self.makers[id(jaxpr)] = {v: e for e in jaxpr.eqns for v in e.outvars}
-        return self.makers[id(jaxpr)].get(var)
+        """The equation that makes a variable; None of an input."""
+        found = self.made(jaxpr).get(var)
+        return None if found is None else found[1]
 
 
 class _Found(NamedTuple):
@@ -579,7 +597,7 @@ def _around(uses: Uses, view: _View, outs: list[_Result]) -> list[tuple[_View, A
         if len(call.invars) != len(inputs):
             return []
         results = [(call.outvars[k], places, finite) for k, places, finite in outs]
-        indices = [a for a, v in zip(call.invars, inputs, strict=True) if table[v][2] & mine]
+        indices = [a for a, v in zip(call.invars, inputs, strict=True) if table[v][0] & mine]
         chain = view.chain[1:] if view.chain and view.chain[0] is call else ()
         found.append((_View(jaxpr, results, indices, chain, (*view.calls, id(call))), call))
     return found
@@ -760,7 +778,7 @@ def _is_related(uses: Uses, view: _View, found: _Found) -> bool:
             return bool(inner & mine and inner & theirs)
         # What goes into a function may be made from the same outside it.
         table = uses.table(jaxpr)
-        places = [table[v][2] for v in inputs]
+        places = [table[v][0] for v in inputs]
         jaxpr = uses.holding(view.chain, depth)
         mine, theirs = (
             uses.behind(jaxpr, [a for a, bit in zip(given, places, strict=True) if bit & mine]),
@@ -796,7 +814,7 @@ def _judged(context: Context, wanted: dict[Called, int], exact: Exact) -> Iterab
     """Where the index of each access is when somebody sees what it reads or writes, in one run of a program."""
     steps, masks = [s for s in context.program.steps if s.kind == OBSERVE], context.program.masks
     nowhere: tuple[Any, frozenset[int]] = (None, frozenset())
-    for key in {site for site, _, _, _ in masks}:
+    for key in dict.fromkeys([site for site, _, _, _ in masks]):
         # An access that is inlined several times is told apart by the calls it came from, as its selects are.
         seen = [(s, context.program.calls.get(id(s), nowhere)[1]) for s in steps if id(s.eqn) == key[0]]
         mine = {calls: s for s, calls in seen if calls.issuperset(key[1])}

@@ -183,9 +183,9 @@ def _is_jaxs_own(program: Program, report: Report) -> bool:
     if not compat.is_jaxs_own(origin.file):
         return False
     for access in report.accesses:
-        for file, _, function in compat.all_frames(access.eqn.source_info):
-            if file == origin.file and function.rpartition(".")[2] == origin.function:
+        for frame in compat.all_frames(access.eqn.source_info):
+            if frame.file == origin.file and frame.function == origin.function:
                 break
-            if not compat.is_jaxs_own(file):
+            if not compat.is_jaxs_own(frame.file):
                 return False
     return True
