@@ -28,7 +28,7 @@ PACKAGE = ROOT / "src" / "redzone"
 FOLDERS = ("access", "domains", "engine", "prove", "rules")
 # Numpy does their work, or they are asked seldom or when a report is read: nothing to gain.
 LEFT = (
-    *("concrete", "concrete_arrays", "concrete_made", "concrete_nan", "rough"),
+    *("concrete_arrays", "concrete_nan", "rough"),
     *("blame", "chain", "lane_places", "pattern", "sized"),
 )
 

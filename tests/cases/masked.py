@@ -270,7 +270,12 @@ def only_ones_with_odd_squares_are_seen(x, i):
 
 @case(f32(32), i32(5, min=0, max=32))
 def only_ones_beside_even_ones_are_seen(x, i):
-    return jnp.where((i ^ 1) % 2 == 0, x.at[i].get(mode="promise_in_bounds"), 0.0)  #: requires
+    return jnp.where((i ^ 1) % 2 == 0, x.at[i].get(mode="promise_in_bounds"), 0.0)  #: masked
+
+
+@case(f32(32), i32(5, min=0, max=33))
+def only_ones_beside_even_ones_are_seen_and_one_is_outside(x, i):
+    return jnp.where((i ^ 1) % 2 == 0, x.at[i].get(mode="promise_in_bounds"), 0.0)  #: unsafe
 
 
 @case(f32(32), i32(5, min=0, max=32))
@@ -1061,3 +1066,44 @@ def a_neighbour_of_each_node(x, rows, draws):
     redzone.assume((rows[0] == 0) & (rows[-1] == 10))
     count = rows[1:] - rows[:-1]
     return x[rows[:-1] + draws % jnp.maximum(count, 1)]  #: unsafe
+
+
+# Conditions that say nothing of an index but where it is outside: then all of these flags are false.
+def _moved(at, way, ways):
+    return sum((at + step) * (way == k) for k, step in enumerate(ways))
+
+
+@case(i32(), i32())
+def turned_where_the_ball_leaves(at, way):
+    new = _moved(at, way, (-1, 1, 1, -1))
+    return jnp.where((new < 0) | (new > 9), jnp.array([1, 0, 3, 2])[way], way)  #: masked
+
+
+@case(i32(), i32())
+def turned_where_the_ball_leaves_or_stands_at_the_wall(at, way):
+    new = _moved(at, way, (-1, 1, 1, -1))
+    return jnp.where((new <= 0) | (new > 9), jnp.array([1, 0, 3, 2])[way], way)  #: requires
+
+
+@case(i32(4), i32(4))
+def turned_where_another_ball_leaves(at, way):
+    new = jnp.roll(_moved(at, way, (-1, 1, 1, -1)), 1)
+    return jnp.where((new < 0) | (new > 9), jnp.array([1, 0, 3, 2])[way], way)  #: requires
+
+
+@case(i32(4), i32(4))
+def turned_where_each_ball_leaves(at, way):
+    new = _moved(at, way, (-1, 1, 1, -1))
+    return jnp.where((new < 0) | (new > 9), jnp.array([1, 0, 3, 2])[way], way)  #: masked
+
+
+@case(f32(10), i32(4, min=-1000, max=1000), i32(4, min=-1000, max=1000))
+def a_sum_the_other_way_round(x, row, column):
+    ok = (row + column < 10) & (row >= 0) & (column >= 0)
+    return jnp.where(ok, x.at[column + row].get(mode="promise_in_bounds"), 0.0)  #: masked
+
+
+@case(f32(10), i32(4, min=-1000, max=1000), i32(4, min=-1000, max=1000))
+def a_sum_the_other_way_round_of_what_may_be_negative(x, row, column):
+    ok = (row + column < 10) & (row >= 0)
+    return jnp.where(ok, x.at[column + row].get(mode="promise_in_bounds"), 0.0)  #: unsafe

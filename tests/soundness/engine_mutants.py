@@ -338,6 +338,12 @@ ENGINE_MUTANTS = [
         "battery.elementwise_selects",
     ),
     EngineMutant(
+        "one index outside means all are",
+        "prove.masks:HERE",
+        lambda right: refine.ALL,
+        "masked.turned_where_another_ball_leaves",
+    ),
+    EngineMutant(
         "a function has one caller",
         "prove.masks:Uses.callers",
         _of_the_first_caller,

@@ -127,12 +127,15 @@ class Exact:
 
     @recorded("exactly")
     def keeps_inside(self, step: Step, context: Context, conditions: Sequence[Bounded]) -> bool:
-        """Whether an access never leaves its array where all of these conditions lie between their bounds."""
+        """Whether an access never leaves its array where all of these conditions lie between their bounds.
+
+        Further than the few equations nearest to the index is only looked where relations are promised.
+        """
         one = Seen([context.env[slot] for slot in step.ins], step, context, inside=False)
         if step.site is None or step.extra is not None or None in one.facts:
             return False
         deep = self.elements
-        for elements in (self.shallow, deep):
+        for elements in (self.shallow, deep) if context.program.assumed else (self.shallow,):
             self.elements = elements
             elements.work.begin()
             cases: list[Case] | None = None

@@ -18,7 +18,7 @@ import numpy as np
 
 from redzone.access.site import Column, Site, stays_inside
 from redzone.domains import Fact, dtype_info, settle, summarised
-from redzone.domains.symbolic import at_most
+from redzone.domains.symbolic import at_most, is_inconclusive
 from redzone.engine import Analysis, masked_runs
 from redzone.engine.either import alternatives
 from redzone.engine.forward import Context
@@ -856,7 +856,54 @@ def _place_when(context: Context, step: Step, conditions: _Conditions, exact: Ex
                 continue
             cases = [[*conditions, (part, value, value, shape)] for part, value in parts]
             place = max(place, min(_place_under(context, step, one) for one in cases))
-    return INSIDE if place != INSIDE and exact.keeps_inside(step, context, conditions) else place
+    if place == INSIDE or not _seen_outside(context, step, conditions) or exact.keeps_inside(step, context, conditions):
+        return INSIDE
+    return place
+
+
+def _seen_outside(context: Context, step: Step, conditions: _Conditions) -> bool:
+    """Whether the conditions may hold where the index is outside: it is put there, and they are looked at.
+
+    `x * (d == 0) + y * (d == 1) > 9` says little of d; but where d is neither 0 nor 1 it does not hold.
+    """
+    site, env = step.site, context.env
+    if site is None or step.extra is not None:
+        return True
+    for slot, column in zip(step.ins, site.columns, strict=True):
+        alone = _alone(context, slot, column.column)
+        if column.column is None:
+            alone = (slot, site.eqn.invars[column.operand].aval.shape)
+        fact = None if alone is None else env[alone[0]]
+        if alone is None or alone[1] is None or fact is None or column.also is not None or column.repeat != 1:
+            return True
+        whole = summarised(fact)
+        if not type(whole.lo) is type(whole.hi) is type(column.limit) is int:
+            return True
+        for lo, hi in ((whole.lo, -1), (column.limit + 1, whole.hi)):
+            if lo <= hi and _may_hold(Refiner(context.program, env), alone, (lo, hi), conditions):
+                return True
+    return False
+
+
+def _may_hold(
+    refiner: Refiner, index: tuple[int, tuple[Any, ...] | None], ends: tuple[int, int], conditions: _Conditions
+) -> bool:
+    """Whether conditions may be between their bounds where one of these numbers lies between its ends."""
+    slot, shape = index
+    try:
+        # Of an array, it is one element that does.
+        refiner.narrow(slot, Fact(*ends, int(ends[0] != ends[1])), HERE if shape else ALL)
+        refiner.again()
+        for condition, least, most, own in conditions:
+            fact = summarised(refiner.value(condition, HERE if own else ALL))
+            if fact.hi < least or fact.lo > most:
+                return False
+    except Infeasible:
+        return False
+    except Exception as error:
+        if not is_inconclusive(error):
+            raise
+    return True
 
 
 def _tuples(eqn: Any) -> tuple[Any, ...] | None:
@@ -924,21 +971,35 @@ def _column(context: Context, refiner: Refiner, slot: int, column: int | None, l
     """What one column of the index holds under the assumption, before it was put into an index vector."""
     if column is None:
         return refiner.value(slot, level)
+    alone = _alone(context, slot, column)
+    if alone is None:
+        return None
+    slot, shape = alone
+    if shape is None:
+        return refiner.value(slot, ALL) if level is ALL else None
+    return refiner.value(slot, level if shape else ALL)
+
+
+def _alone(context: Context, slot: int, column: int | None) -> tuple[int, tuple[Any, ...] | None] | None:
+    """One column of an index as it was before it was put into an index vector, and its shape.
+
+    Without a shape, the vector, where it has this column alone; None where neither is to be seen.
+    """
     step = context.program.defs.get(slot)
     if step is not None and step.kind == SIMPLE and step.eqn.primitive is _CONCATENATE:
         sizes = [v.aval.shape[-1] for v in step.eqn.invars]
         if step.eqn.params["dimension"] != len(step.eqn.outvars[0].aval.shape) - 1 or any(n != 1 for n in sizes):
             return None
-        slot, step = step.ins[column], context.program.defs.get(step.ins[column])
+        slot, step = step.ins[column or 0], context.program.defs.get(step.ins[column or 0])
     elif column != 0:
         return None
     if step is not None and step.kind == SIMPLE and is_reshape(step.eqn):
         source = step.eqn.invars[0].aval.shape
         if (*source, 1) == step.eqn.outvars[0].aval.shape:
-            return refiner.value(step.ins[0], level if source else ALL)
+            return step.ins[0], source
     if step is None or step.kind != SIMPLE or step.eqn.primitive is not _BROADCAST:
-        return refiner.value(slot, ALL) if level is ALL else None
+        return slot, None
     source = step.eqn.invars[0].aval.shape
     if tuple(step.eqn.params["broadcast_dimensions"]) != tuple(range(len(source))):
         return None
-    return refiner.value(step.ins[0], level if source else ALL)
+    return step.ins[0], source
