@@ -416,3 +416,17 @@ def asked_before_a_loop_that_moves_it(h, pushes, n):
         return n + 1, lax.cond(push & ok, lambda: h[n], lambda: 0.0)  #: unsafe
 
     return lax.scan(step, n, pushes)
+
+
+# A table that the index was read from ends before the index does: that is no limit of the program's.
+@case(i32())
+def onward_where_it_is_free(at):
+    free = jnp.asarray(np.arange(11) == 5)
+    to = at + 1
+    start = jnp.where(free[jnp.clip(to, 0, 10)], to, at)  #: safe
+    return lax.dynamic_slice(jnp.arange(11), (start,), (3,))  #: requires
+
+
+@case(f32(10), i32())
+def limited_one_too_far_where_it_is_large(x, i):
+    return x[jnp.where(i > 20, jnp.clip(i, 0, 10), i)]  #: unsafe

@@ -118,3 +118,29 @@ def test_nothing_is_searched_for_while_checking(monkeypatch: pytest.MonkeyPatch)
 def test_a_key_is_no_obstacle() -> None:
     key = jax.random.key(0)
     assert witness_of(lambda x, k, i: x[i + jax.random.randint(k, (), 0, 2)], X, key, SCALAR) is not None
+
+
+def test_an_input_is_found_that_lets_what_is_read_through() -> None:
+    def answer(context: Any, query: Any, time: Any) -> Any:
+        return jnp.where(time < 30, 0, context[query])
+
+    found = witness_of(answer, redzone.Spec((4,), "int32"), SCALAR, SCALAR)
+    assert found is not None
+    _, query, time = found.arguments
+    assert not -4 <= query <= 3
+    assert time >= 30
+
+
+def test_an_input_is_found_further_out_than_the_condition() -> None:
+    # Nobody gets to 9 from 8, where there is a wall: the condition asks for one more than it must.
+    free = jnp.asarray(np.arange(11) == 5)
+
+    def around(at: Any) -> Any:
+        to = at + 1
+        return lax.dynamic_slice(jnp.arange(11), (jnp.where(free[jnp.clip(to, 0, 10)], to, at),), (3,))
+
+    _, access = redzone.check(around, redzone.Spec((), "int32", min=0)).accesses
+    assert access.verdict == "requires"
+    assert access.requires[0].max == 7
+    assert access.witness is not None
+    assert access.witness.arguments[0] > 8

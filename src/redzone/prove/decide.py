@@ -239,7 +239,7 @@ class Deciding(Seeking):
                 iterations = {n for c in outcome.cases if c.point for a, n in c.point.items() if a.leaf < 0}
                 self.certain[key] = tuple(sorted(iterations))[:HINTS]
             if outcome.needs is not None and (outcome.needs or outcome.relations):
-                found[key] = Proposal(outcome.needs, outcome.made, None, relations=outcome.relations)
+                found[key] = Proposal(outcome.needs, len(made) == len(outcome.cases), None, relations=outcome.relations)
         open_sites[:] = [one for one in open_sites if result[id(one[0].eqn)].verdict is Verdict.UNKNOWN]
         self.timings["exact"] += time.perf_counter() - started
         return found

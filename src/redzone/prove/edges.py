@@ -41,6 +41,18 @@ def at_one_place(jaxprs: Iterable[Any], inputs: Sequence[Input], facts: Sequence
             yield {i: _marked(inputs[i], facts[i], number, place) for i in arrays}
 
 
+def at_numbers(jaxprs: Iterable[Any], inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
+    """Inputs of which nothing is promised, all of a kind at a number that the program compares with, or beyond it."""
+    kept = list(jaxprs)
+    for kinds in ("iu", "f"):
+        free = [
+            i for i, s in enumerate(inputs) if is_free(s) and dtype_info(getattr(s.aval, "dtype", None)).kind in kinds
+        ]
+        for number in _compared(kept, _ORDERS | _EQUALS, kinds) if free else ():
+            for chosen in (number, number + 1):
+                yield {i: plain_value(inputs[i], facts[i], chosen) for i in free}
+
+
 def _marked(source: Input, fact: Fact, number: int, place: slice) -> Any:
     """An array with a number at some places of its last dimension, and one that is not it at the others."""
     other = number + 1 if fact.contains(number + 1) else number - 1

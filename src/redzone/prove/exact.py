@@ -79,8 +79,6 @@ class Outcome:
     cases: list[Case]
     needs: dict[int, Need] | None = None
     relations: tuple[Condition, ...] = ()
-    made: bool = False
-    """Whether the program itself limits the index, too widely."""
     by: str = "exact"
     """What decided it."""
     whole: bool = True
@@ -343,8 +341,7 @@ class Exact:
                 # What is not gone through to its end is no condition.
                 lost = True
             outcome.cases.append(case)
-            case.made = _is_made(case, self.ends_by_type) and not any(self.goes_on(case, other) for other in cases)
-            outcome.made = outcome.made or case.made
+            case.made = self.is_made(case, cases)
             relation = self.related(case)
             kept = self.kept_out(case) if relation is None else None
             if kept is not None:
@@ -366,6 +363,16 @@ class Exact:
             outcome.needs = self.needs(limits)
             outcome.relations = self.shown(relations)
         return outcome
+
+    def is_made(self, case: Case, cases: list[Case]) -> bool:
+        """Whether the program's own limits end an index in a region, and not just what is known of it."""
+        if not _is_made(case, self.ends_by_type):
+            return False
+        # Beyond the last place of a table that is read by the index too, another region begins with the same index.
+        beyond = [other for other in cases if _begins_where_it_ends(case, other)]
+        if any(not self.is_made(other, cases) and self.possible(other) for other in beyond):
+            return False
+        return not any(self.goes_on(case, other) for other in cases)
 
     def goes_on(self, case: Case, other: Case) -> bool:
         """Whether the same index goes further than in this region, where inputs are compared with each other in both.
@@ -545,6 +552,17 @@ def _sum_text(terms: tuple[tuple[int, str, int], ...]) -> str:
         size = name if abs(k) == 1 else f"{abs(k)}·{name}"
         text = (f"-{size}" if k < 0 else size) if not text else f"{text} {'-' if k < 0 else '+'} {size}"
     return text
+
+
+def _begins_where_it_ends(case: Case, other: Case) -> bool:
+    """Whether the same index goes on from one region to the next, further out, in some of what it is made of."""
+    if other.above != case.above or other.index.key() != case.index.key():
+        return False
+    for atom, k in case.index.terms.items():
+        mine, theirs = span_of(case.region, atom), span_of(other.region, atom)
+        if theirs[0] == mine[1] + 1 if (k > 0) == case.above else theirs[1] == mine[0] - 1:
+            return True
+    return False
 
 
 def _is_made(case: Case, by_type: ByType) -> bool:

@@ -17,7 +17,7 @@ from redzone.engine import Analysis, Seen
 from redzone.frontend.trace import Input, Traced
 from redzone.prove.concrete_nan import nothing_but_nan
 from redzone.prove.conditions import Proposal
-from redzone.prove.edges import EDGES, at_one_place, at_the_edges
+from redzone.prove.edges import EDGES, at_numbers, at_one_place, at_the_edges
 from redzone.prove.exact import inputs_at
 from redzone.prove.made_of import ends_by_itself, is_bool, leaves_made_of
 from redzone.prove.masks import Thrown
@@ -31,12 +31,14 @@ from redzone.prove.witness import (
     TRIES,
     Replays,
     at_random,
+    beyond_each,
     breaking,
     corners,
     far_away,
     find_witness,
     has_sizes,
     is_free,
+    keeps,
     plain_value,
     witnesses,
 )
@@ -59,6 +61,10 @@ SHORT = 200
 HINTS = 8
 #: How many equations make a program large.
 LARGE = 600
+#: How many inputs are tried to find one on which somebody sees what breaking a condition does.
+SEEN = 100
+#: How far beyond its condition an input is tried.
+FURTHER = (0, 1, 8)
 
 
 class Seeking:
@@ -257,6 +263,7 @@ class Seeking:
         relations = proposal.relations
         if has_sizes(inputs):
             found = breaking(self.traced.jaxpr, site, inputs, self.facts, proposal.needs, relations, points)
+            found = found or self.breaking_where_it_is_seen(site, proposal)
             return found and self.called(found)
 
         def run(
@@ -268,6 +275,21 @@ class Seeking:
 
         found = at_sizes(self.traced.jaxpr, [site], inputs, run).get(id(site.eqn))
         return found and self.called(found)
+
+    def breaking_where_it_is_seen(self, site: Site, proposal: Proposal) -> Witness | None:
+        """The same further beyond it, and with the other inputs at random or where the program compares them:
+        a condition may ask for more than it must, and a mask for more than a condition tells."""
+        inputs, facts = self.traced.inputs, self.facts
+        broken: list[dict[int, Any]] = []
+        for more in FURTHER:
+            needs = {leaf: Need(need.lo - more, need.hi + more) for leaf, need in proposal.needs.items()}
+            broken += beyond_each(inputs, facts, needs, proposal.relations)[0]
+        broken = [one for one in broken if all(keeps(facts[leaf], value) for leaf, value in one.items())]
+        others = itertools.chain(at_numbers(self.analysis.inventory.keep, inputs, facts), at_random(inputs, facts))
+        tried = itertools.chain(broken, (other | one for other in others for one in broken))
+        purse = Purse(ALONE // 4, compiles=False)
+        found = witnesses(self.traced.jaxpr, [site], inputs, facts, tried, purse, tries=SEEN, hidden=SEEN)
+        return found.get(id(site.eqn))
 
     def called(self, witness: Witness) -> Witness:
         """A witness that knows how the checked function is called."""

@@ -116,7 +116,7 @@ def hangs_on(
     if not has_sizes(inputs):
         return True
     replay, met = Replay(closed, [site], purse), False
-    plain, lively = _beyond_each(inputs, facts, needs, ())
+    plain, lively = beyond_each(inputs, facts, needs, ())
     for chosen in (plain + lively)[:TRIES]:
         if replay.attempt(filled(inputs, facts, chosen)) or replay.unjudged or purse.left <= 0:
             return True
@@ -133,15 +133,15 @@ def _breaking(
     points: Sequence[dict[int, Any]],
 ) -> list[dict[int, Any]]:
     """Inputs that should break a condition, the plainest first."""
-    plain, lively = _beyond_each(inputs, facts, needs, relations)
+    plain, lively = beyond_each(inputs, facts, needs, relations)
     return [
         one
         for one in (*plain, *points, *lively, *_candidates(inputs, facts, needs, True, site))
-        if all(_keeps(facts[leaf], value) for leaf, value in one.items())
+        if all(keeps(facts[leaf], value) for leaf, value in one.items())
     ]
 
 
-def _beyond_each(
+def beyond_each(
     inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], relations: Sequence[Condition]
 ) -> tuple[list[dict[int, Any]], list[dict[int, Any]]]:
     """Inputs just beyond each side of a condition: the others plain; and 1 rather than 0, in all of them or in one."""
@@ -159,7 +159,7 @@ def has_sizes(inputs: Sequence[Input]) -> bool:
     return all(type(n) is int for source in inputs for n in getattr(source.aval, "shape", ()))
 
 
-def _keeps(fact: Fact, value: Any) -> bool:
+def keeps(fact: Fact, value: Any) -> bool:
     """Whether an array keeps its contract; of one that holds a single number, that number."""
     if not isinstance(value, np.ndarray):
         return True
@@ -292,16 +292,18 @@ def witnesses(
     replays: Replays | None = None,
     tries: int = TRIES,
     thrown: Thrown | None = None,
+    hidden: int = HIDDEN,
 ) -> dict[int, Witness]:
     """By identity of the access's equation: an input that really makes it leave its array, and is not `thrown` away.
 
     Inputs in `tried` are passed over, those looked at are added to it. `replays` of the same program are used again.
+    `hidden`: how many inputs may show what nobody sees before none is believed.
     """
     result: dict[int, Witness] = {}
     if not has_sizes(inputs):
         return result
     replay = _toward(closed, sites, purse, {} if replays is None else replays, thrown or {})
-    tried, blind, hidden = set() if tried is None else tried, 0, 0
+    tried, blind = set() if tried is None else tried, 0
     for chosen in itertools.islice(candidates, tries):
         if len(result) == len(sites) or purse.left <= 0:
             break
@@ -318,8 +320,8 @@ def witnesses(
             left = [site for site in sites if id(site.eqn) in found and id(site.eqn) not in result]
             found = Replay(closed, left, purse.sure, thrown).attempt(arguments) if left else {}
         for key, (index, path) in found.items():
-            if key in result or not (hidden < HIDDEN and _is_seen(closed, sites, key, arguments)):
-                hidden += key not in result
+            if key in result or not (hidden > 0 and _is_seen(closed, sites, key, arguments)):
+                hidden -= key not in result
                 continue
             needed = replay.needed()
             relevant = [i for i in sorted(chosen) if i in needed] or sorted(needed)[:4]
