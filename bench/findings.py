@@ -31,7 +31,7 @@ def main() -> int:
     deciders: Counter[str] = Counter()
     unsafe: list[tuple[str, Access]] = []
     failed: list[str] = []
-    programs = 0
+    programs = broken = 0
     for name, program in programs_of(options.corpus).items():
         library = name.partition("/")[0]
         if library in LEFT_OUT:
@@ -48,7 +48,8 @@ def main() -> int:
             deciders[f"{access.verdict} by {access.decided_by or 'nothing'}"] += 1
             if access.verdict is Verdict.UNSAFE:
                 unsafe.append((name, access))
-    text = document(programs, verdicts, deciders, unsafe, failed)
+            broken += access.verdict is Verdict.REQUIRES and access.witness is not None
+    text = document(programs, verdicts, deciders, unsafe, failed, broken)
     print(text)
     if options.write:
         before, _, rest = PAGE.read_text().partition(BEGIN)
@@ -63,6 +64,7 @@ def document(
     deciders: Counter[str],
     unsafe: list[tuple[str, Access]],
     failed: list[str],
+    broken: int,
 ) -> str:
     """The tables, as Markdown."""
     columns = [str(v) for v in Verdict]
@@ -71,6 +73,9 @@ def document(
     lines = [
         f"{programs} programs trace, with {count:,} accesses; {total['unknown'] / max(count, 1):.1%} are `unknown`."
     ]
+    lines.append(
+        f"Of {total['requires']} `requires`, {broken} come with an input that breaks them, and leaves, when asked."
+    )
     if failed:
         lines.append(f"{len(failed)} did not trace here: {', '.join(failed)}.")
     lines += ["", "| library | " + " | ".join(columns) + " |", "|---|" + "---:|" * len(columns)]

@@ -286,10 +286,13 @@ class Seeking:
             broken += beyond_each(inputs, facts, needs, proposal.relations)[0]
         broken = [one for one in broken if all(keeps(facts[leaf], value) for leaf, value in one.items())]
         others = itertools.chain(at_numbers(self.analysis.inventory.keep, inputs, facts), at_random(inputs, facts))
-        tried = itertools.chain(broken, (other | one for other in others for one in broken))
-        purse = Purse(ALONE // 4, compiles=False)
-        found = witnesses(self.traced.jaxpr, [site], inputs, facts, tried, purse, tries=SEEN, hidden=SEEN)
-        return found.get(id(site.eqn))
+        tried = list(itertools.chain(broken, (other | one for other in others for one in broken)))
+        for compiles in (False, True):
+            purse = Purse(ALONE // 4, compiles=compiles)
+            found = witnesses(self.traced.jaxpr, [site], inputs, facts, tried, purse, tries=SEEN, hidden=SEEN)
+            if found:
+                return found[id(site.eqn)]
+        return None
 
     def called(self, witness: Witness) -> Witness:
         """A witness that knows how the checked function is called."""
