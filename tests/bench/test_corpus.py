@@ -65,9 +65,10 @@ def test_a_worker_that_is_asked_for_nonsense_says_so_and_goes_on(other):
 
 
 def test_the_findings_count_each_verdict_once():
-    verdicts = {"mine": findings.Counter({"safe": 3, "unknown": 1})}
-    text = findings.document(1, verdicts, findings.Counter({"safe by bounds": 3}), [], ["mine/none: ImportError"])
-    assert "1 programs trace, with 4 accesses; 25.0% are `unknown`" in text
+    verdicts = {"mine": findings.Counter({"safe": 3, "requires": 2, "unknown": 1})}
+    text = findings.document(1, verdicts, findings.Counter({"safe by bounds": 3}), [], ["mine/none: ImportError"], 1)
+    assert "1 programs trace, with 6 accesses; 16.7% are `unknown`" in text
+    assert "Of 2 `requires`, 1 come with an input" in text
     assert "1 did not trace here: mine/none: ImportError" in text
     assert "| mine | 3 |" in text and "- none" in text
 

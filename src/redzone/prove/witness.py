@@ -316,6 +316,9 @@ def witnesses(
         blind += replay.unjudged and not replay.judged
         if blind == BLIND:
             break
+        if found and not all(keeps(facts[i], value) for i, value in chosen.items()):
+            # A point of the exact stage may speak of what a float is rounded to, and not of the float.
+            continue
         if found and replay.rough and purse.sure is not None:
             left = [site for site in sites if id(site.eqn) in found and id(site.eqn) not in result]
             found = Replay(closed, left, purse.sure, thrown).attempt(arguments) if left else {}
