@@ -366,13 +366,17 @@ class Exact:
 
     def is_made(self, case: Case, cases: list[Case]) -> bool:
         """Whether the program's own limits end an index in a region, and not just what is known of it."""
-        if not _is_made(case, self.ends_by_type):
-            return False
-        # Beyond the last place of a table that is read by the index too, another region begins with the same index.
-        beyond = [other for other in cases if _begins_where_it_ends(case, other)]
-        if any(not self.is_made(other, cases) and self.possible(other) for other in beyond):
-            return False
-        return not any(self.goes_on(case, other) for other in cases)
+        waiting, seen = [case], {id(case)}
+        while waiting:
+            at = waiting.pop()
+            if not _is_made(at, self.ends_by_type) or any(self.goes_on(at, other) for other in cases):
+                return False
+            # Beyond the last place of a table that is read by the index too, another region begins with the same index.
+            # Of a sum, each of two regions may begin where the other ends.
+            beyond = [o for o in cases if id(o) not in seen and _begins_where_it_ends(at, o) and self.possible(o)]
+            waiting += beyond
+            seen.update(map(id, beyond))
+        return True
 
     def goes_on(self, case: Case, other: Case) -> bool:
         """Whether the same index goes further than in this region, where inputs are compared with each other in both.

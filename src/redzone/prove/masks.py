@@ -870,9 +870,8 @@ def _seen_outside(context: Context, step: Step, conditions: _Conditions) -> bool
     if site is None or step.extra is not None:
         return True
     for slot, column in zip(step.ins, site.columns, strict=True):
-        alone = _alone(context, slot, column.column)
-        if column.column is None:
-            alone = (slot, site.eqn.invars[column.operand].aval.shape)
+        shape = site.eqn.invars[column.operand].aval.shape
+        alone = (slot, shape) if column.column is None else _alone(context, slot, column.column)
         fact = None if alone is None else env[alone[0]]
         if alone is None or alone[1] is None or fact is None or column.also is not None or column.repeat != 1:
             return True
@@ -980,7 +979,7 @@ def _column(context: Context, refiner: Refiner, slot: int, column: int | None, l
     return refiner.value(slot, level if shape else ALL)
 
 
-def _alone(context: Context, slot: int, column: int | None) -> tuple[int, tuple[Any, ...] | None] | None:
+def _alone(context: Context, slot: int, column: int) -> tuple[int, tuple[Any, ...] | None] | None:
     """One column of an index as it was before it was put into an index vector, and its shape.
 
     Without a shape, the vector, where it has this column alone; None where neither is to be seen.
@@ -990,7 +989,7 @@ def _alone(context: Context, slot: int, column: int | None) -> tuple[int, tuple[
         sizes = [v.aval.shape[-1] for v in step.eqn.invars]
         if step.eqn.params["dimension"] != len(step.eqn.outvars[0].aval.shape) - 1 or any(n != 1 for n in sizes):
             return None
-        slot, step = step.ins[column or 0], context.program.defs.get(step.ins[column or 0])
+        slot, step = step.ins[column], context.program.defs.get(step.ins[column])
     elif column != 0:
         return None
     if step is not None and step.kind == SIMPLE and is_reshape(step.eqn):
