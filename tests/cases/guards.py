@@ -430,3 +430,16 @@ def onward_where_it_is_free(at):
 @case(f32(10), i32())
 def limited_one_too_far_where_it_is_large(x, i):
     return x[jnp.where(i > 20, jnp.clip(i, 0, 10), i)]  #: unsafe
+
+
+# Two regions of a sum outside, each of which begins where the other ends.
+@case(f32(8), i32(), i32())
+def one_small_and_one_large(x, a, b):
+    a, b = jnp.clip(a, 0, 9), jnp.clip(b, 0, 9)
+    return x[jnp.where(a < 5, jnp.where(b >= 5, a + b, 0), jnp.where(b < 5, a + b, 0))]  #: unsafe
+
+
+@case(f32(14), i32(), i32())
+def one_small_and_one_large_inside(x, a, b):
+    a, b = jnp.clip(a, 0, 9), jnp.clip(b, 0, 9)
+    return x[jnp.where(a < 5, jnp.where(b >= 5, a + b, 0), jnp.where(b < 5, a + b, 0))]  #: safe
