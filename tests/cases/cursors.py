@@ -309,3 +309,135 @@ def back_along_an_alignment_that_may_stand_still(moves):
         return i - (move == 2), j - (move == 1), k + 1, path.at[k].set(move)  #: unsafe
 
     return lax.while_loop(lambda s: (s[0] > 0) & (s[1] > 0) & (s[2] < 50), step, (8, 7, 0, jnp.zeros(14, jnp.int32)))
+
+
+# Two lists merged while either has elements left: the loop goes on in one of two ways, and in each the other list's
+# cursor moves only where it has some left too.
+@case(f32(5), f32(7))
+def merged_while_either_has_some(x, y):
+    def step(state):
+        i, j, k, out = state
+        mine, theirs = x[jnp.minimum(i, 4)], y[jnp.minimum(j, 6)]  #: safe safe
+        from_x = (j >= 7) | ((i < 5) & (mine <= theirs))
+        out = out.at[k].set(jnp.where(from_x, mine, theirs))  #: safe
+        return i + from_x, j + ~from_x, k + 1, out
+
+    return lax.while_loop(lambda s: (s[0] < 5) | (s[1] < 7), step, (0, 0, 0, jnp.zeros(12)))
+
+
+@case(f32(5), f32(7))
+def merged_while_either_has_some_into_too_few(x, y):
+    def step(state):
+        i, j, k, out = state
+        mine, theirs = x[jnp.minimum(i, 4)], y[jnp.minimum(j, 6)]  #: safe safe
+        from_x = (j >= 7) | ((i < 5) & (mine <= theirs))
+        out = out.at[k].set(jnp.where(from_x, mine, theirs))  #: unsafe
+        return i + from_x, j + ~from_x, k + 1, out
+
+    return lax.while_loop(lambda s: (s[0] < 5) | (s[1] < 7), step, (0, 0, 0, jnp.zeros(11)))
+
+
+@case(f32(5), f32(7), i32(min=0, max=5), i32(min=0, max=7))
+def merged_as_long_as_they_are_said_to_be(x, y, first, second):
+    def step(state):
+        i, j, k, out = state
+        mine, theirs = x[jnp.minimum(i, 4)], y[jnp.minimum(j, 6)]  #: safe safe
+        from_x = (j >= second) | ((i < first) & (mine <= theirs))
+        out = out.at[k].set(jnp.where(from_x, mine, theirs))  #: safe
+        return i + from_x, j + ~from_x, k + 1, out
+
+    return lax.while_loop(lambda s: (s[0] < first) | (s[1] < second), step, (0, 0, 0, jnp.zeros(12)))
+
+
+@case(f32(5), f32(7), i32(min=0, max=6), i32(min=0, max=7))
+def merged_longer_than_they_are(x, y, first, second):
+    def step(state):
+        i, j, k, out = state
+        mine, theirs = x[jnp.minimum(i, 4)], y[jnp.minimum(j, 6)]  #: safe safe
+        from_x = (j >= second) | ((i < first) & (mine <= theirs))
+        out = out.at[k].set(jnp.where(from_x, mine, theirs))  #: unsafe
+        return i + from_x, j + ~from_x, k + 1, out
+
+    return lax.while_loop(lambda s: (s[0] < first) | (s[1] < second), step, (0, 0, 0, jnp.zeros(12)))
+
+
+@case(f32(5), f32(7))
+def merged_by_a_branch(x, y):
+    def step(state):
+        i, j, total = state
+        from_x = (j >= 7) | ((i < 5) & (total > 0))
+        return lax.cond(
+            from_x,
+            lambda: (i + 1, j, total + x[i]),  #: safe
+            lambda: (i, j + 1, total - y[j]),  #: safe
+        )
+
+    return lax.while_loop(lambda s: ~((s[0] >= 5) & (s[1] >= 7)), step, (0, 0, 0.0))
+
+
+@case(f32(5), f32(7))
+def merged_by_a_branch_that_asks_for_one_more(x, y):
+    def step(state):
+        i, j, total = state
+        from_x = (j >= 7) | ((i <= 5) & (total >= 0))
+        return lax.cond(
+            from_x,
+            lambda: (i + 1, j, total + x[i]),  #: unsafe
+            lambda: (i, j + 1, total - y[j]),  #: safe
+        )
+
+    return lax.while_loop(lambda s: ~((s[0] >= 5) & (s[1] >= 7)), step, (0, 0, 0.0))
+
+
+@case(f32(2, 6), f32(2, 7))
+def merged_in_each_lane(x, y):
+    def merge(x, y):
+        def step(state):
+            i, j, total = state
+            from_x = (j >= 7) | ((i < 5) & (total > 0))
+            return lax.cond(
+                from_x,
+                lambda: (i + 1, j, total + x[i]),  #: safe
+                lambda: (i, j + 1, total - y[j]),  #: masked
+            )
+
+        return lax.while_loop(lambda s: (s[0] < 5) | (s[1] < 7), step, (0, 0, 0.0))
+
+    return jax.vmap(merge)(x, y)
+
+
+@case(f32(9), i32(4))
+def held_at_the_end_by_a_branch_in_each_lane(x, start):
+    def lane(at):
+        def step(at, _):
+            at = lax.cond(at < 8, lambda: at + 1, lambda: at)
+            return at, x[at]  #: safe
+
+        return lax.scan(step, at, None, length=30)
+
+    return jax.vmap(lane)(jnp.clip(start, 0, 3))
+
+
+@case(f32(9), i32(4))
+def held_past_the_end_by_a_branch_in_each_lane(x, start):
+    def lane(at):
+        def step(at, _):
+            at = lax.cond(at < 9, lambda: at + 1, lambda: at)
+            return at, x[at]  #: unsafe
+
+        return lax.scan(step, at, None, length=30)
+
+    return jax.vmap(lane)(jnp.clip(start, 0, 3))
+
+
+@case(f32(9), i32(4), i32(20))
+def moved_by_one_of_three_in_each_lane(x, start, way):
+    def lane(at):
+        def step(at, way):
+            moves = [lambda: at, lambda: jnp.where(at < 8, at + 1, at), lambda: jnp.maximum(at - 1, 0)]
+            at = lax.switch(way + at % 2, moves)
+            return at, x[at]  #: safe
+
+        return lax.scan(step, at, way)
+
+    return jax.vmap(lane)(jnp.clip(start, 0, 3))

@@ -9,17 +9,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from redzone.domains import Fact, summarised
-from redzone.engine.program import Step
-from redzone.engine.refine import ALL, Infeasible, Refiner
+from redzone.engine.either import PARTS, alternatives
+from redzone.engine.program import COMPARISONS, SIMPLE, Step
+from redzone.engine.refine import ALL, Infeasible, Refiner, comparisons
 
 if TYPE_CHECKING:
     from redzone.engine.forward import Context, Runner
 
 
+#: The carries, and steps of the body of which it is known then what they yield.
+Way = tuple[dict[int, Fact], dict[Step, Fact]]
+
+
 class Condition:
     """The condition of one while, in one run of the program around it."""
 
-    __slots__ = ("asked", "batched", "context", "env", "facts", "looked", "runner", "said", "step", "test", "toward")
+    __slots__ = (
+        *("asked", "batched", "context", "env", "facts", "looked"),
+        *("parts", "runner", "said", "step", "test", "toward"),
+    )
 
     def __init__(self, runner: Runner, step: Step, asked: list[Fact], context: Context | None) -> None:
         self.runner = runner
@@ -33,6 +41,8 @@ class Condition:
         """The carries among its inputs: the place of each, and which it is."""
         self.batched = bool(self.test.jaxpr.outvars[0].aval.shape)
         """Whether there is one for each lane: the loop goes on while any holds."""
+        self.parts: list[tuple[tuple[int, int], ...]] | None = None
+        """The ways in which it can hold, where it is looked at one by one: bools, and what each is then."""
         self.toward: dict[int, Fact] = {}
         """By carry: what else holds of it while the loop goes on."""
         self.facts: list[Fact] | None = None
@@ -67,10 +77,46 @@ class Condition:
         return None if said is None else {**now, **said}
 
     def _says(self, env: list[Any], truth: int) -> dict[int, Fact] | None:
+        return self._implied(env, ((self.test.outs[0], truth),))
+
+    def ways(self, now: dict[int, Fact], lane: bool = False) -> list[Way]:
+        """What holds while it goes on, for each part of `a or b` in it; nothing where there is none.
+
+        Whenever the loop goes on, or a lane of it does, it is in one of these ways.
+        """
+        if self.parts is None:
+            self.parts = [()]
+            for parts, _ in alternatives(self.test, self.test.outs[0]):
+                if len(self.parts) * len(parts) <= PARTS:
+                    self.parts = [(*way, part) for way in self.parts for part in parts]
+        if len(self.parts) < 2 or (self.batched and not lane):
+            return []
+        env, found = self.tested(now), list[Way]()
+        for parts in self.parts:
+            said = self._implied(env, ((self.test.outs[0], 1), *parts))
+            if said is not None:
+                told = {} if lane else {step: fact for part in parts for step, fact in self.again(*part).items()}
+                found.append(({**now, **said}, told))
+        return found
+
+    def again(self, slot: int, truth: int) -> dict[Step, Fact]:
+        """Comparisons in the body of what a part of the condition compares, `i < n`, and how they come out with it."""
+        made = self.test.defs.get(slot)
+        if made is None or made.kind != SIMPLE or made.eqn.primitive not in COMPARISONS:
+            return {}
+        body, shape, given = self.step.bodies[0], self.step.extra, self.step.eqn.invars
+        # By what it is to the loop: the carry's number, or the value that it is given.
+        inside = {p - shape.consts if p >= shape.consts else given[shape.cond_consts + p]: s for p, s in body.inputs}
+        asked = {s: p - shape.cond_consts if p >= shape.cond_consts else given[p] for p, s in self.test.inputs}
+        places = tuple([inside.get(asked.get(source), -1) for source in made.ins])
+        return {} if -1 in places else comparisons(body, places, made.eqn.primitive.name, truth)
+
+    def _implied(self, env: list[Any], holding: tuple[tuple[int, int], ...]) -> dict[int, Fact] | None:
         refiner = Refiner(self.test, env)
         try:
-            refiner.assume(self.test.outs[0], truth, ALL)
-            if truth:
+            for slot, truth in holding:
+                refiner.assume(slot, truth, ALL)
+            if holding[0][1]:
                 for place, carry in self.looked:
                     if carry in self.toward:
                         refiner.narrow(self.test.inputs[place][1], self.toward[carry], ALL)

@@ -19,7 +19,7 @@ PARTS = 4
 #: Parts of a condition of which one holds, and the condition's shape.
 Parts = tuple[tuple[tuple[int, int], ...], tuple[Any, ...]]
 
-_AND, _OR, _NOT = (primitives()[n] for n in ("and_p", "or_p", "not_p"))
+_AND, _OR, _NOT, _CONVERT = (primitives()[n] for n in ("and_p", "or_p", "not_p", "convert_element_type_p"))
 
 
 def parts_of(program: Program, slot: int, truth: int) -> tuple[tuple[int, int], ...]:
@@ -33,6 +33,10 @@ def parts_of(program: Program, slot: int, truth: int) -> tuple[tuple[int, int], 
         at, value = waiting.pop()
         step = program.defs.get(at)
         primitive = step.eqn.primitive if step is not None and step.kind == SIMPLE else None
+        if step is not None and primitive is _CONVERT and dtype_info(step.eqn.invars[0].aval.dtype).kind == "b":
+            # The number of a branch, 0 or 1, which a bool was converted to.
+            waiting.append((step.ins[0], value))
+            continue
         if step is None or primitive not in (_AND, _OR, _NOT) or len(step.ins) != len(step.eqn.invars):
             found.append((at, value))
             continue

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -290,10 +291,12 @@ class Runner:
             taken: Fact = env[step.ins[1 + min(max(which.lo, 0), len(step.ins) - 2)]]
             return taken
         eqn = step.eqn
-        if len(step.ins) != 3 or dtype_info(eqn.invars[0].aval.dtype).kind != "b":
-            joined: Fact = _SELECT.apply(eqn, which, *[env[i] for i in step.ins[1:]])
-            return joined
-        if step.extra is None:
+        by_number = dtype_info(eqn.invars[0].aval.dtype).kind != "b"
+        if len(step.ins) != 3 or (by_number and not _is_between(which, 0, 1)):
+            return self.switch(program, env, step)
+        if by_number:
+            step.extra = step.extra or ()
+        elif step.extra is None:
             step.extra = wrapped_by(program, step) or ()
         if type(step.extra) is int:
             counted = from_the_end(env[step.ins[1]], step.extra)
@@ -317,6 +320,21 @@ class Runner:
         if type(result.lo) is int and type(result.hi) is int and result.hi - result.lo > SPREAD:
             return tabulated(program, env, step, result)
         return result
+
+    def switch(self, program: Program, env: list[Any], step: Step) -> Fact:
+        """A select by a number: what each case holds where that is its number, joined."""
+        which, cases = env[step.ins[0]], step.ins[1:]
+        plain: Fact = _SELECT.apply(step.eqn, which, *[env[slot] for slot in cases])
+        asked, masks = narrows(program, step.ins[0]), program.behind()
+        if not plain.step or not _is_between(which, 0, len(cases) - 1) or not any(asked & masks[s] for s in cases):
+            return plain
+        level = HERE if step.eqn.invars[0].aval.shape else ALL
+        bounds, found = summarised(which), list[Fact]()
+        for k in range(bounds.lo, bounds.hi + 1):
+            fact = self.value_where(program, env, step.ins[0], k, cases[k], level)
+            if fact is not None:
+                found.append(fact)
+        return functools.reduce(join, found) if found else plain
 
     def refined_cases(
         self, program: Program, env: list[Any], step: Step, kept: bool
@@ -562,6 +580,11 @@ def _conditions(program: Program, step: Step) -> list[tuple[int, bool]]:
         if program.template[other] is None and narrows(program, factor) & program.behind()[other]:
             found.append((factor, bool(shape)))
     return found
+
+
+def _is_between(fact: Fact, lo: int, hi: int) -> bool:
+    fact = summarised(fact)
+    return type(fact.lo) is int and type(fact.hi) is int and lo <= fact.lo and fact.hi <= hi
 
 
 def _is_wider(a: Fact | None, b: Fact | None) -> bool:

@@ -7,6 +7,8 @@ whether or not the rules are monotone: what a state can be is a first value or w
 
 from __future__ import annotations
 
+import functools
+import itertools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from redzone.engine.lanes import stay_apart
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import COND, SIMPLE, LoopShape, Program, Step
 from redzone.engine.search import Lesser, Placed, ends_of, is_before_the_end, stays_below
+from redzone.engine.together import moves, ways
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
@@ -39,6 +42,8 @@ NARROWING = 3
 STEPWISE = 16
 #: The same of one that multiplies or divides a number: as many as the widest has bits, and the end.
 SCALED = 66
+#: Among how many carries two are looked for that move on together.
+PAIRED = 8
 
 _ADD, _SUB, _SELECT, _NE = (primitives()[n] for n in ("add_p", "sub_p", "select_n_p", "ne_p"))
 _CONVERT = primitives()["convert_element_type_p"]
@@ -112,6 +117,14 @@ class _Carries:
     def out(self, env: list[Any], i: int) -> Fact:
         fact: Fact = env[self.body.outs[i]]
         return fact
+
+    def in_one_of(self, env: list[Any], runs: list[list[Any]]) -> list[Any]:
+        """The body's environment where its results are those of one of these runs."""
+        if runs:
+            env = env.copy()
+            for slot in [self.body.outs[i] for i in self.moving]:
+                env[slot] = functools.reduce(join, [run[slot] for run in runs])
+        return env
 
     def counter(self, i: int) -> int | None:
         """The constant a carry grows by each time, if that is all that happens to it."""
@@ -615,7 +628,11 @@ def _while(
             def run() -> list[Any]:
                 # What a lane that is done computes is thrown away: only running lanes make new carries.
                 held = when(carries.now, 1, lane)
-                return runner.run(body, feed(held if held is not None else carries.now), False)
+                env = runner.run(body, feed(held if held is not None else carries.now), False)
+                if all(leq(carries.out(env, i), carries.now[i]) for i in carries.moving):
+                    return env
+                ways = condition.ways(carries.now, lane)
+                return carries.in_one_of(env, [_run_told(runner, body, feed(way), told) for way, told in ways])
 
             guessed = _count_up(carries, lambda: when(carries.now, 1, lane))
             last = _rest(
@@ -628,6 +645,8 @@ def _while(
                 lambda: limits_of(test) + _near(asked, thresholds_of(test)),
             )
             trips = _trips(carries, when(carries.now, 1))
+            if trips is None:
+                trips = _trips_of_two(carries, condition)
             if trips is None and _scales(carries):
                 rest = {i: carries.now[i] for i in carries.moving}
                 goes_on = lambda: when(carries.now, 1, lane) is not None  # noqa: E731
@@ -664,6 +683,23 @@ def _while(
     for i, out in enumerate(step.outs):
         if out >= 0:
             env[out] = left[i]
+
+
+def _run_told(runner: Runner, body: Program, inputs: list[Fact], told: dict[Step, Fact]) -> list[Any]:
+    """A run of a body in which it is known what some steps yield."""
+    if not told:
+        return runner.run(body, inputs, False)
+    usual = body.special
+    body.is_ordered(told)
+    body.special = {**(usual or {}), **{step: functools.partial(_known, fact) for step, fact in told.items()}}
+    try:
+        return runner.run(body, inputs, False)
+    finally:
+        body.special = usual
+
+
+def _known(fact: Fact, env: list[Any]) -> Fact:
+    return fact
 
 
 def _toward(carries: _Carries, condition: Condition) -> dict[int, Fact]:
@@ -722,6 +758,46 @@ def _trips(carries: _Carries, held: dict[int, Fact] | None) -> int | None:
             count = far // abs(by) + 1
             best = count if best is None else min(best, count)
     return best
+
+
+def _trips_of_two(carries: _Carries, condition: Condition) -> int | None:
+    """The same from two carries of which each iteration moves one: their sum, or their difference, is a counter."""
+    if condition.batched or len(carries.moving) > PAIRED:
+        return None
+    held = [way for way, _ in condition.ways(carries.now)] or [condition.when(carries.now, 1) or carries.now]
+    ends = {i: (carries.slot[i], carries.body.outs[i]) for i in carries.moving if _stays(carries, i, held)}
+    best: int | None = None
+    for (i, one), (j, other) in itertools.combinations(ends.items(), 2):
+        for sign in (1, -1):
+            by = moves(carries.body, one, other, sign)
+            if by is None or by[0] <= 0 <= by[1]:
+                continue
+            first = _sum(carries.first[i], carries.first[j], sign)
+            inside = [_sum(way[i], way[j], sign) for way in held]
+            if by[0] > 0:
+                far = max(hi for _, hi in inside) - first[0]
+            else:
+                far = first[1] - min(lo for lo, _ in inside)
+            if far >= 0:
+                count = far // min(abs(by[0]), abs(by[1])) + 1
+                best = count if best is None else min(best, count)
+    return best
+
+
+def _stays(carries: _Carries, i: int, held: list[dict[int, Fact]]) -> bool:
+    """Whether a carry is an integer to which each iteration adds a constant, and never so that it wraps."""
+    facts, info = [summarised(way[i]) for way in (carries.first, *held)], carries.info[i]
+    if info.kind not in "iu" or any(type(f.lo) is not int or type(f.hi) is not int for f in facts):
+        return False
+    added = [n for _, n in ways(carries.body, carries.slot[i], carries.body.outs[i]) or ()]
+    if not added:
+        return False
+    return bool(min(f.lo for f in facts) + min(added) >= info.min and max(f.hi for f in facts) + max(added) <= info.max)
+
+
+def _sum(a: Fact, b: Fact, sign: int) -> tuple[int, int]:
+    a, b = summarised(a), summarised(b)
+    return (a.lo + b.lo, a.hi + b.hi) if sign > 0 else (a.lo - b.hi, a.hi - b.lo)
 
 
 def _row(fact: Fact) -> Fact:

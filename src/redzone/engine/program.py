@@ -26,7 +26,7 @@ BITS = [1 << k for k in range(SIGNATURE)]
 
 _CONCATENATE, _SLICE = primitives()["concatenate_p"], primitives()["slice_p"]
 _UNMOVED = frozenset(primitives()[n] for n in ("squeeze_p", "reshape_p"))
-_COMPARISONS = frozenset(primitives()[f"{n}_p"] for n in ("lt", "le", "gt", "ge", "eq", "ne"))
+COMPARISONS = frozenset(primitives()[f"{n}_p"] for n in ("lt", "le", "gt", "ge", "eq", "ne"))
 
 
 class Step:
@@ -290,7 +290,7 @@ class Program:
         if known is None:
             known = {}
             for step in self.steps:
-                if step.kind != SIMPLE or step.eqn.primitive not in _COMPARISONS:
+                if step.kind != SIMPLE or step.eqn.primitive not in COMPARISONS:
                     continue
                 if dtype_info(step.eqn.invars[0].aval.dtype).kind in "iu":
                     known.setdefault(step.ins, []).append((step.eqn.primitive.name, step.outs[0]))
@@ -307,7 +307,7 @@ class Program:
                 found = step.extra.search
                 if type(found) is Placed and found.whole:
                     for one in self.steps:
-                        if one.kind == SIMPLE and one.eqn.primitive in _COMPARISONS and found.query in one.ins:
+                        if one.kind == SIMPLE and one.eqn.primitive in COMPARISONS and found.query in one.ins:
                             query, last = one.ins if one.ins[0] == found.query else one.ins[::-1]
                             if self.is_last(last, found.array, found.size):
                                 known.setdefault((query, last), []).append(step)

@@ -18,7 +18,7 @@ from redzone.domains import Fact, dtype_info, meet, settle, summarised
 from redzone.domains.fact import FALSE, SHORT, TRUE, is_small, strided
 from redzone.domains.symbolic import at_most, fits, is_inconclusive
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
-from redzone.engine.program import BITS, SIGNATURE, SIMPLE, Program, Step
+from redzone.engine.program import BITS, COMPARISONS, SIGNATURE, SIMPLE, Program, Step
 from redzone.engine.rounding import APART, MOVES, PUT_TOGETHER
 from redzone.engine.wrapping import before_wrap, from_the_end, wrap_of
 from redzone.frontend.compat import primitives
@@ -198,6 +198,18 @@ def _implied(program: Program, step: Step, relation: str) -> list[tuple[int, int
     return [
         (out, says[kind]) for kind, out in program.compared().get(step.ins, ()) if out != step.outs[0] and kind in says
     ]
+
+
+def comparisons(program: Program, ins: tuple[int, ...], relation: str, truth: int) -> dict[Step, Fact]:
+    """All comparisons of two integers in a program, and how they come out when this relation of them does so."""
+    says = _SAYS[relation if truth else _NEGATED[relation]]
+    found = {}
+    for step in program.steps:
+        if step.kind == SIMPLE and step.eqn.primitive in COMPARISONS and sorted(step.ins) == sorted(ins):
+            kind = step.eqn.primitive.name if step.ins == ins else _FLIPPED[step.eqn.primitive.name]
+            if kind in says and dtype_info(step.eqn.invars[0].aval.dtype).kind in "iu":
+                found[step] = TRUE if says[kind] else FALSE
+    return found
 
 
 def narrows(program: Program, slot: int) -> int:
@@ -866,7 +878,8 @@ class Refiner:
         if len(possible) == 2 and which.step == 0:
             possible = [which.lo]
         if len(possible) == 1:
-            if dtype_info(step.eqn.invars[0].aval.dtype).kind == "b":
+            chosen = summarised(which)
+            if type(chosen.lo) is int and chosen.lo >= 0 and type(chosen.hi) is int and chosen.hi <= 1:
                 self.narrow(step.ins[0], Fact(possible[0], possible[0], 0), inner)
             self.narrow_operand(step, possible[0] + 1, fact, level)
 
