@@ -443,3 +443,20 @@ def one_small_and_one_large(x, a, b):
 def one_small_and_one_large_inside(x, a, b):
     a, b = jnp.clip(a, 0, 9), jnp.clip(b, 0, 9)
     return x[jnp.where(a < 5, jnp.where(b >= 5, a + b, 0), jnp.where(b < 5, a + b, 0))]  #: safe
+
+
+# A sum that is asked for may have wrapped: that alone is left to rule out.
+@case(f32(10), i32(), i32(), requires=("-2147483648 ≤ a + b ≤ 2147483647",))
+def asked_of_a_sum_that_may_wrap(x, a, b):
+    return lax.cond((a >= 0) & (b >= 0) & (a + b < 10), lambda: x[a + b], lambda: 0.0)  #: requires
+
+
+@case(f32(10), i32(min=0, max=2**30 - 1), i32(max=2**30))
+def asked_of_a_sum_that_cannot_wrap(x, a, b):
+    return lax.cond((b >= 0) & (a + b < 10), lambda: x[a + b], lambda: 0.0)  #: safe
+
+
+@case(f32(10), i32(), i32(), requires=("-2147483648 ≤ 5·row + column ≤ 2147483647",))
+def asked_of_a_row_that_may_wrap(x, row, column):
+    inside = (row >= 0) & (column >= 0) & (column < 5) & (5 * row + column < 10)
+    return lax.cond(inside, lambda: x[5 * row + column], lambda: 0.0)  #: requires

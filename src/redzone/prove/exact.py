@@ -49,7 +49,8 @@ class Case:
 
     region: Region
     index: Linear
-    column: Column
+    column: Column | None
+    """None where it is not the index that leaves, but a value on the way to it wraps."""
     above: bool
     point: dict[Atom, int] | None = None
     made: bool = False
@@ -59,6 +60,7 @@ class Case:
 
     def excess(self) -> Linear:
         """At least 0 where the index is outside."""
+        assert self.column is not None
         return self.index - self.column.limit - 1 if self.above else -self.index - 1
 
     def is_certain(self) -> bool:
@@ -359,6 +361,16 @@ class Exact:
             else:
                 lost = True
         # Where a value wraps on the way, the regions say nothing: the condition must exclude that too.
+        for region in self.overflows if not lost else ():
+            left = region.where(*chosen)
+            if left is not None:
+                kept_in = _not_wrapping(left)
+                case = Case(left, Linear(0), None, True, wrapped=True)
+                if kept_in is None or not self.possible(case):
+                    continue
+                outcome.cases.append(case)
+                relations.append(kept_in)
+                chosen.append(kept_in)
         if outcome.cases and not lost and all(region.where(*chosen) is None for region in self.overflows):
             outcome.needs = self.needs(limits)
             outcome.relations = self.shown(relations)
@@ -567,6 +579,15 @@ def _begins_where_it_ends(case: Case, other: Case) -> bool:
         if theirs[0] == mine[1] + 1 if (k > 0) == case.above else theirs[1] == mine[0] - 1:
             return True
     return False
+
+
+def _not_wrapping(region: Region) -> Linear | None:
+    """At least 0 when a sum of inputs is too small to wrap in a region where it does; None where there is none."""
+    for guard in region.guards:
+        excess = in_inputs(guard, region)
+        if excess is not None and len(excess.terms) > 1 and abs(excess.const) > NEAR:
+            return -excess - 1
+    return None
 
 
 def _is_made(case: Case, by_type: ByType) -> bool:
