@@ -441,3 +441,35 @@ def moved_by_one_of_three_in_each_lane(x, start, way):
         return lax.scan(step, at, way)
 
     return jax.vmap(lane)(jnp.clip(start, 0, 3))
+
+
+@case(f32(9), i32(4), i32(20))
+def moved_too_far_by_one_of_three_in_each_lane(x, start, way):
+    def lane(at):
+        def step(at, way):
+            moves = [lambda: at, lambda: jnp.where(at < 9, at + 1, at), lambda: jnp.maximum(at - 1, 0)]
+            at = lax.switch(way + at % 2, moves)
+            return at, x[at]  #: unsafe
+
+        return lax.scan(step, at, way)
+
+    return jax.vmap(lane)(jnp.clip(start, 0, 8))
+
+
+# The second way of going on leads past the end, the first does not.
+@case(f32(9), flag(20))
+def moved_on_while_either(x, go):
+    def step(state):
+        at, seen, total = state
+        return jnp.where((at < 8) | go[seen], at + 1, at), seen + 1, total + x[at]  #: safe unsafe
+
+    return lax.while_loop(lambda s: ((s[0] < 8) | (s[0] < 12)) & (s[1] < 20), step, (0, 0, 0.0))
+
+
+@case(f32(9))
+def moved_on_while_either_as_far_as_the_end(x):
+    def step(state):
+        at, other, total = state
+        return jnp.where(at < 8, at + 1, at), jnp.where(at < 8, other, other + 1), total + x[at]  #: safe
+
+    return lax.while_loop(lambda s: (s[0] < 8) | (s[1] < 12), step, (0, 0, 0.0))

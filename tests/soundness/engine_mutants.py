@@ -339,13 +339,13 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "one index outside means all are",
-        "prove.masks:HERE",
+        "prove.seen:HERE",
         lambda right: refine.ALL,
         "masked.turned_where_another_ball_leaves",
     ),
     EngineMutant(
         "a function has one caller",
-        "prove.masks:Uses.callers",
+        "prove.uses:Uses.callers",
         _of_the_first_caller,
         "masked.read_by_a_function_for_one_who_sees_it",
     ),
@@ -483,7 +483,7 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "a value seen elsewhere is discarded",
-        "prove.masks:Uses.of",
+        "prove.uses:Uses.of",
         _seen_inside_only,
         "guards.value_seen_before_it_is_discarded",
     ),
@@ -602,4 +602,22 @@ ENGINE_MUTANTS = [
         "any difference will do", "engine.between:_taken_from", _any_difference, "floats.on_the_way_from_another"
     ),
     EngineMutant("every callback raises", "engine.errors:_never_returns", _constant(True), "guards.error_that_is_none"),
+    EngineMutant(
+        "a while goes on in one way only",
+        "engine.continuing:Condition.ways",
+        lambda right: lambda *args: right(*args)[:1],
+        "cursors.moved_on_while_either",
+    ),
+    EngineMutant(
+        "two cursors come to their ends sooner",
+        f"{LOOPS}:_trips_of_two",
+        _one_trip_less,
+        "cursors.merged_while_either_has_some_into_too_few",
+    ),
+    EngineMutant(
+        "of three cases the first is taken",
+        f"{FORWARD}:Runner.switch",
+        lambda right: lambda self, program, env, step: env[step.ins[1]],
+        "cursors.moved_too_far_by_one_of_three_in_each_lane",
+    ),
 ]

@@ -35,12 +35,13 @@ from redzone.prove.declared import declared_by, is_own_word
 from redzone.prove.exact import Exact
 from redzone.prove.lints import Lints
 from redzone.prove.made_of import leaves_made_of
-from redzone.prove.masks import is_close, masked_sites
+from redzone.prove.masks import masked_sites
 from redzone.prove.need import FAR, Need
 from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
 from redzone.prove.replay import Purse
 from redzone.prove.seeking import HINTS, LARGE, SHORT, Seeking, is_integer, is_near, is_outside
+from redzone.prove.seen import is_close
 from redzone.prove.states import is_flag
 from redzone.prove.sweep import Sweep, relevant
 from redzone.prove.witness import DRAWS, at_random, hangs_on, has_sizes, is_free

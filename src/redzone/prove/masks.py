@@ -8,28 +8,23 @@ an array that was written to. What is added outside is nothing if it is zero the
 
 from __future__ import annotations
 
-import dataclasses
 import functools
-import itertools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from redzone.access.site import Column, Site, stays_inside
-from redzone.domains import Fact, dtype_info, settle, summarised
-from redzone.domains.symbolic import at_most, is_inconclusive
+from redzone.access.site import Site
+from redzone.domains import Fact, dtype_info
 from redzone.engine import Analysis, masked_runs
-from redzone.engine.either import alternatives
-from redzone.engine.forward import Context
-from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P, Inventory, children
-from redzone.engine.program import OBSERVE, SIMPLE, Step
-from redzone.engine.refine import ALL, HERE, Infeasible, Refiner
+from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P
 from redzone.engine.slice import Called, Masks
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.prove.declared import declared_by
-from redzone.prove.exact import Bounded, Exact
+from redzone.prove.exact import Exact
 from redzone.prove.passing import NotMasked, is_reshape, moved, zero_or_one
+from redzone.prove.seen import ANYWHERE, CLOSE, INSIDE, judged
+from redzone.prove.uses import SCATTERS, Uses
 
 _P = primitives()
 _SELECT, _BROADCAST, _CONCATENATE = _P["select_n_p"], _P["broadcast_in_dim_p"], _P["concatenate_p"]
@@ -39,160 +34,6 @@ _CONVERT, _GATHER, _DYNAMIC_SLICE = _P["convert_element_type_p"], _P["gather_p"]
 _TRUE = (1, 1)
 _DECISIVE = {_P["and_p"]: _TRUE, _P["or_p"]: (0, 0)}
 _LOOPS = (SCAN_P, WHILE_P)
-#: How many values are told apart; of further ones, two may be taken for one.
-WIDEST = 2048
-#: By access, the operands that say where.
-_PLACES: dict[Any, Sequence[int]] = {
-    _P["gather_p"]: (1,),
-    _P["dynamic_slice_p"]: range(1, 64),
-    _P["dynamic_update_slice_p"]: range(2, 64),
-}
-_SCATTERS = frozenset(p for n, p in _P.items() if n.startswith("scatter"))
-_PLACES |= dict.fromkeys(_SCATTERS, (1,))
-
-
-@functools.cache
-def _bits(count: int) -> tuple[int, ...]:
-    return tuple([1 << k for k in range(count)])
-
-
-class Uses:
-    """Who reads each variable, for the jaxprs asked about."""
-
-    def __init__(self, whole: Any, inventory: Inventory) -> None:
-        self.whole = whole
-        self.inventory = inventory
-        self.sites = inventory.sites
-        self.homes: dict[int, Any] = {}
-        """By identity of an equation: the jaxpr it stands in."""
-        self.known: dict[int, dict[Any, list[tuple[Any, int]]]] = {}
-        self.results: dict[int, set[Any]] = {}
-        self.makers: dict[int, dict[Any, tuple[int, Any]]] = {}
-        """By jaxpr, then by variable: the equation that makes it, after its place among the others."""
-        self.made_from: dict[int, dict[Any, tuple[int, int]]] = {}
-        self.calls: dict[int, list[tuple[Any, Any]]] | None = None
-
-    def of(self, jaxpr: Any, var: Any) -> list[tuple[Any, int]]:
-        """The equations that read a variable, and as which operand; nothing else may become of it."""
-        readers = self.readers(jaxpr, var)
-        if var in self.results[id(jaxpr)]:
-            raise NotMasked
-        return readers
-
-    def readers(self, jaxpr: Any, var: Any) -> list[tuple[Any, int]]:
-        table = self.known.get(id(jaxpr))
-        if table is None:
-            table = self.known[id(jaxpr)] = {}
-            for eqn in jaxpr.eqns:
-                for position, atom in enumerate(eqn.invars):
-                    if type(atom) is not Literal:
-                        table.setdefault(atom, []).append((eqn, position))
-            self.results[id(jaxpr)] = {v for v in jaxpr.outvars if type(v) is not Literal}
-        return table.get(var, [])
-
-    def callers(self, jaxpr: Any) -> list[tuple[Any, Any]]:
-        """The equations that run a jaxpr and do nothing else, with the jaxprs they stand in; none if it has others."""
-        if jaxpr is self.whole:
-            return []
-        if self.calls is None:
-            self.calls = {}
-            for around in self.inventory.keep:
-                for eqn in around.eqns:
-                    key = CALLS.get(eqn.primitive)
-                    if key is not None and eqn.primitive is not SHARD_MAP_P:
-                        self.calls.setdefault(id(open_jaxpr(eqn.params[key])[0]), []).append((around, eqn))
-        found = self.calls.get(id(jaxpr), [])
-        return found if len(found) == self.inventory.callers.get(id(jaxpr)) else []
-
-    def behind(self, jaxpr: Any, atoms: Iterable[Any]) -> int:
-        """The values that these are made from, as far as a condition on one can say something of another: a bit each.
-
-        What a loop yields is known by itself: nothing that is learnt of it says anything of what goes in.
-        """
-        table, found = self.table(jaxpr), 0
-        for atom in atoms:
-            if type(atom) is not Literal:
-                found |= table[atom][0]
-        return found
-
-    def said_by(self, jaxpr: Any, atoms: Iterable[Any]) -> int:
-        """The values that conditions on these can say something of: not the place where one was read in an array."""
-        table, found = self.table(jaxpr), 0
-        for atom in atoms:
-            if type(atom) is not Literal:
-                found |= table[atom][1]
-        return found
-
-    def ends(self, jaxpr: Any) -> set[Any]:
-        """The variables that are results of a jaxpr."""
-        self.readers(jaxpr, None)
-        return self.results[id(jaxpr)]
-
-    def holding(self, chain: Sequence[Any], depth: int) -> Any:
-        """The jaxpr that an equation stands in, given those around it."""
-        eqn = chain[depth]
-        if id(eqn) not in self.homes:
-            around = children(chain[depth + 1]) if depth + 1 < len(chain) else [self.whole]
-            self.homes[id(eqn)] = next(jaxpr for jaxpr in around if any(e is eqn for e in jaxpr.eqns))
-        return self.homes[id(eqn)]
-
-    def hangs_on(self, jaxpr: Any, atom: Any, var: Any) -> bool:
-        """Whether a value may be made, by equations of any kind, from a variable: looked for among those after it."""
-        made = self.made(jaxpr)
-        first, waiting, seen = made[var][0], [atom], {atom}
-        while waiting:
-            at = waiting.pop()
-            if at is var:
-                return True
-            place, eqn = made.get(at, (-1, None))
-            if place > first:
-                fresh = [v for v in eqn.invars if type(v) is not Literal and v not in seen]
-                waiting += fresh
-                seen.update(fresh)
-        return False
-
-    def table(self, jaxpr: Any) -> dict[Any, tuple[int, int]]:
-        """By variable: what it is made from by plain equations, and what a condition on it can say something of.
-
-        A bit for each input, and for whatever no bit would tell of: what has others in common with something has
-        these in common too.
-        """
-        table = self.made_from.get(id(jaxpr))
-        if table is None:
-            bits = itertools.cycle(_bits(WIDEST))
-            table = self.made_from[id(jaxpr)] = dict.fromkeys(jaxpr.constvars, (0, 0))
-            for v in jaxpr.invars:
-                bit = next(bits)
-                table[v] = (bit, bit)
-            for eqn in jaxpr.eqns:
-                plain = said = 0
-                places = _PLACES.get(eqn.primitive)
-                for position, atom in enumerate(eqn.invars):
-                    if type(atom) is not Literal:
-                        before = table[atom]
-                        plain |= before[0]
-                        if places is None or position not in places:
-                            said |= before[1]
-                if eqn.primitive in _LOOPS:
-                    plain = said = 0
-                elif eqn.primitive is COND_P:
-                    # What a branch yields says nothing of what it was given.
-                    said = 0
-                for v in eqn.outvars:
-                    bit = 0 if said else next(bits)
-                    table[v] = (plain | bit, said | bit)
-        return table
-
-    def made(self, jaxpr: Any) -> dict[Any, tuple[int, Any]]:
-        made = self.makers.get(id(jaxpr))
-        if made is None:
-            made = self.makers[id(jaxpr)] = {v: (k, e) for k, e in enumerate(jaxpr.eqns) for v in e.outvars}
-        return made
-
-    def maker(self, jaxpr: Any, var: Any) -> Any:
-        """The equation that makes a variable; None of an input."""
-        found = self.made(jaxpr).get(var)
-        return None if found is None else found[1]
 
 
 class _Found(NamedTuple):
@@ -248,7 +89,7 @@ def _selects(
         elif primitive is _MUL and finite and (flag := _flag(uses, jaxpr, eqn.invars[1 - position])) is not None:
             # What is multiplied by a condition that fails is zero.
             yield from _further(uses, jaxpr, _Found(eqn, flag[0], _TRUE, places, flag[1]), depth, finite)
-        elif primitive in _SCATTERS and position == 2:
+        elif primitive in SCATTERS and position == 2:
             yield _dropped(uses, jaxpr, eqn, places)
         elif primitive is _DOT and finite and (summed := _summed_with(uses, jaxpr, eqn, position, places)) is not None:
             yield summed
@@ -551,7 +392,7 @@ def masked_sites(
             # Where elements of several index tuples are put together, only what decides about all of them will do.
             shape, home = (), home._replace(results=[(result[0], (), result[2])])
             looked = _ends(uses, home)
-        if any(one.eqn.primitive in _SCATTERS for _, found in looked for one in found):
+        if any(one.eqn.primitive in SCATTERS for _, found in looked for one in found):
             how = DROPPED.format("read" if site.effect == "read" else "written")
         if not looked:
             how, looked = NOTHING, _adding(uses, home, site)
@@ -570,7 +411,7 @@ def masked_sites(
         return {}
     good: dict[Called, int] = {}
     for context in masked_runs(closed, analysis.inventory, facts, masks, homes):
-        for called, holds in _judged(context, wanted, exact):
+        for called, holds in judged(context, wanted, exact):
             good[called] = min(good.get(called, INSIDE), holds)
     least = dict.fromkeys(told, INSIDE)
     for called in wanted:
@@ -804,201 +645,3 @@ def _given(eqn: Any, jaxpr: Any) -> tuple[Sequence[Any] | None, Sequence[Any]]:
     if (eqn.primitive not in CALLS and eqn.primitive is not COND_P) or len(given) != len(inputs):
         return None, inputs
     return given, inputs
-
-
-#: Where an index is when its results are seen.
-ANYWHERE, CLOSE, INSIDE = 0, 1, 2
-
-
-def _judged(context: Context, wanted: dict[Called, int], exact: Exact) -> Iterable[tuple[Called, int]]:
-    """Where the index of each access is when somebody sees what it reads or writes, in one run of a program."""
-    steps, masks = [s for s in context.program.steps if s.kind == OBSERVE], context.program.masks
-    nowhere: tuple[Any, frozenset[int]] = (None, frozenset())
-    for key in dict.fromkeys([site for site, _, _, _ in masks]):
-        # An access that is inlined several times is told apart by the calls it came from, as its selects are.
-        seen = [(s, context.program.calls.get(id(s), nowhere)[1]) for s in steps if id(s.eqn) == key[0]]
-        mine = {calls: s for s, calls in seen if calls.issuperset(key[1])}
-        found: dict[frozenset[int], list[tuple[int, tuple[int, int, int, tuple[Any, ...]]]]] = {}
-        for site, slot, case, calls in masks:
-            if site == key:
-                found.setdefault(calls.union(key[1]), []).append((slot, case))
-        each = len(mine) == sum(calls.issuperset(key[1]) for _, calls in seen)
-        if not each or found.keys() != mine.keys() or any(len(one) != wanted[key] for one in found.values()):
-            yield key, ANYWHERE
-            continue
-        yield key, min(_place_seen(context, mine[calls], conditions, exact) for calls, conditions in found.items())
-
-
-def _place_seen(
-    context: Context, step: Step, conditions: list[tuple[int, tuple[int, int, int, tuple[Any, ...]]]], exact: Exact
-) -> int:
-    """Where the index is in the worst of its uses."""
-    by_use: dict[int, _Conditions] = {}
-    for slot, (use, least, most, shape) in conditions:
-        by_use.setdefault(use, []).append((slot, least, most, shape))
-    return min(_place_when(context, step, together, exact) for together in by_use.values())
-
-
-_Conditions = list[Bounded]
-
-
-def _place_when(context: Context, step: Step, conditions: _Conditions, exact: Exact) -> int:
-    """Where the index is wherever all of these conditions, one for all or one for each, are between their bounds.
-
-    Of a promise that one of several conditions holds, each is looked at in turn; relations are left to the exact stage.
-    """
-    program = context.program
-    place = _place_under(context, step, conditions)
-    for promise in program.assumptions if place != INSIDE else ():
-        for parts, shape in alternatives(program, promise.slot) if promise.is_condition else ():
-            if shape and shape != _tuples(step.eqn):
-                # Not about the index tuples, one by one.
-                continue
-            cases = [[*conditions, (part, value, value, shape)] for part, value in parts]
-            place = max(place, min(_place_under(context, step, one) for one in cases))
-    if place == INSIDE or not _seen_outside(context, step, conditions) or exact.keeps_inside(step, context, conditions):
-        return INSIDE
-    return place
-
-
-def _seen_outside(context: Context, step: Step, conditions: _Conditions) -> bool:
-    """Whether the conditions may hold where the index is outside: it is put there, and they are looked at.
-
-    `x * (d == 0) + y * (d == 1) > 9` says little of d; but where d is neither 0 nor 1 it does not hold.
-    """
-    site, env = step.site, context.env
-    if site is None or step.extra is not None:
-        return True
-    for slot, column in zip(step.ins, site.columns, strict=True):
-        shape = site.eqn.invars[column.operand].aval.shape
-        alone = (slot, shape) if column.column is None else _alone(context, slot, column.column)
-        fact = None if alone is None else env[alone[0]]
-        if alone is None or alone[1] is None or fact is None or column.also is not None or column.repeat != 1:
-            return True
-        whole = summarised(fact)
-        if not type(whole.lo) is type(whole.hi) is type(column.limit) is int:
-            return True
-        for lo, hi in ((whole.lo, -1), (column.limit + 1, whole.hi)):
-            if lo <= hi and _may_hold(Refiner(context.program, env), alone, (lo, hi), conditions):
-                return True
-    return False
-
-
-def _may_hold(
-    refiner: Refiner, index: tuple[int, tuple[Any, ...] | None], ends: tuple[int, int], conditions: _Conditions
-) -> bool:
-    """Whether conditions may be between their bounds where one of these numbers lies between its ends."""
-    slot, shape = index
-    try:
-        # Of an array, it is one element that does.
-        refiner.narrow(slot, Fact(*ends, int(ends[0] != ends[1])), HERE if shape else ALL)
-        refiner.again()
-        for condition, least, most, own in conditions:
-            fact = summarised(refiner.value(condition, HERE if own else ALL))
-            if fact.hi < least or fact.lo > most:
-                return False
-    except Infeasible:
-        return False
-    except Exception as error:
-        if not is_inconclusive(error):
-            raise
-    return True
-
-
-def _tuples(eqn: Any) -> tuple[Any, ...] | None:
-    """The shape of an access's index tuples, where it has an array of them."""
-    return tuple(eqn.invars[1].aval.shape[:-1]) if "dimension_numbers" in eqn.params else None
-
-
-def _place_under(context: Context, step: Step, conditions: _Conditions) -> int:
-    site = step.site
-    assert site is not None
-    if step.extra is not None:
-        return ANYWHERE
-    refiner = Refiner(context.program, context.env)
-    level: Any = ALL
-    picked: Any = True
-    """Where elements are told apart: which index tuples all of the conditions may pick."""
-    try:
-        for condition, least, most, shape in conditions:
-            fact = context.env[condition]
-            if fact is None:
-                continue
-            own = HERE if shape else ALL
-            level = own if level is ALL else level
-            apart = type(fact.lo) is np.ndarray and np.ndim(picked) in (0, fact.lo.ndim)
-            if apart and shape and shape == _tuples(step.eqn):
-                picked = picked & (fact.hi >= least) & (fact.lo <= most)
-            refiner.narrow(condition, Fact(least, most, int(least != most)), own)
-            refiner.again()
-        facts = [
-            _column(context, refiner, slot, column.column, level)
-            for slot, column in zip(step.ins, site.columns, strict=True)
-        ]
-    except Infeasible:
-        return INSIDE
-    if not np.any(picked):
-        return INSIDE
-    known = [_where_picked(f, picked) for f in facts if f is not None]
-    if len(known) < len(facts):
-        return ANYWHERE
-    if stays_inside(_scalar_columns(site), known):
-        return INSIDE
-    wholes = zip(site.columns, map(summarised, known), strict=True)
-    return CLOSE if all(is_close(site, column, whole.lo, whole.hi) for column, whole in wholes) else ANYWHERE
-
-
-def _where_picked(fact: Fact, picked: Any) -> Fact:
-    """What a fact says of the elements that are picked, where both tell them apart."""
-    if type(fact.lo) is not np.ndarray or np.ndim(picked) != fact.lo.ndim:
-        return fact
-    lo, hi, mine = np.broadcast_arrays(fact.lo, fact.hi, picked)
-    return settle(lo[mine].min().item(), hi[mine].max().item())
-
-
-def is_close(site: Site, column: Column, lo: Any, hi: Any) -> bool:
-    """Whether an index in [lo, hi] stays within a few times the size of what it indexes."""
-    far = 4 * site.buffer.shape[column.dim]
-    return at_most(-far, lo) is True and at_most(hi, far) is True
-
-
-def _scalar_columns(site: Site) -> Site:
-    return dataclasses.replace(site, columns=tuple(c._replace(column=None) for c in site.columns))
-
-
-def _column(context: Context, refiner: Refiner, slot: int, column: int | None, level: Any) -> Fact | None:
-    """What one column of the index holds under the assumption, before it was put into an index vector."""
-    if column is None:
-        return refiner.value(slot, level)
-    alone = _alone(context, slot, column)
-    if alone is None:
-        return None
-    slot, shape = alone
-    if shape is None:
-        return refiner.value(slot, ALL) if level is ALL else None
-    return refiner.value(slot, level if shape else ALL)
-
-
-def _alone(context: Context, slot: int, column: int) -> tuple[int, tuple[Any, ...] | None] | None:
-    """One column of an index as it was before it was put into an index vector, and its shape.
-
-    Without a shape, the vector, where it has this column alone; None where neither is to be seen.
-    """
-    step = context.program.defs.get(slot)
-    if step is not None and step.kind == SIMPLE and step.eqn.primitive is _CONCATENATE:
-        sizes = [v.aval.shape[-1] for v in step.eqn.invars]
-        if step.eqn.params["dimension"] != len(step.eqn.outvars[0].aval.shape) - 1 or any(n != 1 for n in sizes):
-            return None
-        slot, step = step.ins[column], context.program.defs.get(step.ins[column])
-    elif column != 0:
-        return None
-    if step is not None and step.kind == SIMPLE and is_reshape(step.eqn):
-        source = step.eqn.invars[0].aval.shape
-        if (*source, 1) == step.eqn.outvars[0].aval.shape:
-            return step.ins[0], source
-    if step is None or step.kind != SIMPLE or step.eqn.primitive is not _BROADCAST:
-        return slot, None
-    source = step.eqn.invars[0].aval.shape
-    if tuple(step.eqn.params["broadcast_dimensions"]) != tuple(range(len(source))):
-        return None
-    return step.ins[0], source

@@ -1,0 +1,224 @@
+"""Where the index of an access is when somebody sees what it reads or writes, given when that is seen.
+
+The conditions that `prove/masks.py` found are slots of the program by now. The index is looked at under them: by the
+engine's refinement, by putting it outside and looking at the conditions, and by the exact stage.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from redzone.access.site import Column, Site, stays_inside
+from redzone.domains import Fact, settle, summarised
+from redzone.domains.symbolic import at_most, is_inconclusive
+from redzone.engine.either import alternatives
+from redzone.engine.forward import Context
+from redzone.engine.program import OBSERVE, SIMPLE, Step
+from redzone.engine.refine import ALL, HERE, Infeasible, Refiner
+from redzone.engine.slice import Called
+from redzone.frontend.compat import primitives
+from redzone.prove.exact import Bounded, Exact
+from redzone.prove.passing import is_reshape
+
+_BROADCAST, _CONCATENATE = (primitives()[n] for n in ("broadcast_in_dim_p", "concatenate_p"))
+
+#: Where an index is when its results are seen.
+ANYWHERE, CLOSE, INSIDE = 0, 1, 2
+
+
+def judged(context: Context, wanted: dict[Called, int], exact: Exact) -> Iterable[tuple[Called, int]]:
+    """Where the index of each access is when somebody sees what it reads or writes, in one run of a program."""
+    steps, masks = [s for s in context.program.steps if s.kind == OBSERVE], context.program.masks
+    nowhere: tuple[Any, frozenset[int]] = (None, frozenset())
+    for key in dict.fromkeys([site for site, _, _, _ in masks]):
+        # An access that is inlined several times is told apart by the calls it came from, as its selects are.
+        seen = [(s, context.program.calls.get(id(s), nowhere)[1]) for s in steps if id(s.eqn) == key[0]]
+        mine = {calls: s for s, calls in seen if calls.issuperset(key[1])}
+        found: dict[frozenset[int], list[tuple[int, tuple[int, int, int, tuple[Any, ...]]]]] = {}
+        for site, slot, case, calls in masks:
+            if site == key:
+                found.setdefault(calls.union(key[1]), []).append((slot, case))
+        each = len(mine) == sum(calls.issuperset(key[1]) for _, calls in seen)
+        if not each or found.keys() != mine.keys() or any(len(one) != wanted[key] for one in found.values()):
+            yield key, ANYWHERE
+            continue
+        yield key, min(_place_seen(context, mine[calls], conditions, exact) for calls, conditions in found.items())
+
+
+def _place_seen(
+    context: Context, step: Step, conditions: list[tuple[int, tuple[int, int, int, tuple[Any, ...]]]], exact: Exact
+) -> int:
+    """Where the index is in the worst of its uses."""
+    by_use: dict[int, _Conditions] = {}
+    for slot, (use, least, most, shape) in conditions:
+        by_use.setdefault(use, []).append((slot, least, most, shape))
+    return min(_place_when(context, step, together, exact) for together in by_use.values())
+
+
+_Conditions = list[Bounded]
+
+
+def _place_when(context: Context, step: Step, conditions: _Conditions, exact: Exact) -> int:
+    """Where the index is wherever all of these conditions, one for all or one for each, are between their bounds.
+
+    Of a promise that one of several conditions holds, each is looked at in turn; relations are left to the exact stage.
+    """
+    program = context.program
+    place = _place_under(context, step, conditions)
+    for promise in program.assumptions if place != INSIDE else ():
+        for parts, shape in alternatives(program, promise.slot) if promise.is_condition else ():
+            if shape and shape != _tuples(step.eqn):
+                # Not about the index tuples, one by one.
+                continue
+            cases = [[*conditions, (part, value, value, shape)] for part, value in parts]
+            place = max(place, min(_place_under(context, step, one) for one in cases))
+    if place == INSIDE or not _seen_outside(context, step, conditions) or exact.keeps_inside(step, context, conditions):
+        return INSIDE
+    return place
+
+
+def _seen_outside(context: Context, step: Step, conditions: _Conditions) -> bool:
+    """Whether the conditions may hold where the index is outside: it is put there, and they are looked at.
+
+    `x * (d == 0) + y * (d == 1) > 9` says little of d; but where d is neither 0 nor 1 it does not hold.
+    """
+    site, env = step.site, context.env
+    if site is None or step.extra is not None:
+        return True
+    for slot, column in zip(step.ins, site.columns, strict=True):
+        shape = site.eqn.invars[column.operand].aval.shape
+        alone = (slot, shape) if column.column is None else _alone(context, slot, column.column)
+        fact = None if alone is None else env[alone[0]]
+        if alone is None or alone[1] is None or fact is None or column.also is not None or column.repeat != 1:
+            return True
+        whole = summarised(fact)
+        if not type(whole.lo) is type(whole.hi) is type(column.limit) is int:
+            return True
+        for lo, hi in ((whole.lo, -1), (column.limit + 1, whole.hi)):
+            if lo <= hi and _may_hold(Refiner(context.program, env), alone, (lo, hi), conditions):
+                return True
+    return False
+
+
+def _may_hold(
+    refiner: Refiner, index: tuple[int, tuple[Any, ...] | None], ends: tuple[int, int], conditions: _Conditions
+) -> bool:
+    """Whether conditions may be between their bounds where one of these numbers lies between its ends."""
+    slot, shape = index
+    try:
+        # Of an array, it is one element that does.
+        refiner.narrow(slot, Fact(*ends, int(ends[0] != ends[1])), HERE if shape else ALL)
+        refiner.again()
+        for condition, least, most, own in conditions:
+            fact = summarised(refiner.value(condition, HERE if own else ALL))
+            if fact.hi < least or fact.lo > most:
+                return False
+    except Infeasible:
+        return False
+    except Exception as error:
+        if not is_inconclusive(error):
+            raise
+    return True
+
+
+def _tuples(eqn: Any) -> tuple[Any, ...] | None:
+    """The shape of an access's index tuples, where it has an array of them."""
+    return tuple(eqn.invars[1].aval.shape[:-1]) if "dimension_numbers" in eqn.params else None
+
+
+def _place_under(context: Context, step: Step, conditions: _Conditions) -> int:
+    site = step.site
+    assert site is not None
+    if step.extra is not None:
+        return ANYWHERE
+    refiner = Refiner(context.program, context.env)
+    level: Any = ALL
+    picked: Any = True
+    """Where elements are told apart: which index tuples all of the conditions may pick."""
+    try:
+        for condition, least, most, shape in conditions:
+            fact = context.env[condition]
+            if fact is None:
+                continue
+            own = HERE if shape else ALL
+            level = own if level is ALL else level
+            apart = type(fact.lo) is np.ndarray and np.ndim(picked) in (0, fact.lo.ndim)
+            if apart and shape and shape == _tuples(step.eqn):
+                picked = picked & (fact.hi >= least) & (fact.lo <= most)
+            refiner.narrow(condition, Fact(least, most, int(least != most)), own)
+            refiner.again()
+        facts = [
+            _column(context, refiner, slot, column.column, level)
+            for slot, column in zip(step.ins, site.columns, strict=True)
+        ]
+    except Infeasible:
+        return INSIDE
+    if not np.any(picked):
+        return INSIDE
+    known = [_where_picked(f, picked) for f in facts if f is not None]
+    if len(known) < len(facts):
+        return ANYWHERE
+    if stays_inside(_scalar_columns(site), known):
+        return INSIDE
+    wholes = zip(site.columns, map(summarised, known), strict=True)
+    return CLOSE if all(is_close(site, column, whole.lo, whole.hi) for column, whole in wholes) else ANYWHERE
+
+
+def _where_picked(fact: Fact, picked: Any) -> Fact:
+    """What a fact says of the elements that are picked, where both tell them apart."""
+    if type(fact.lo) is not np.ndarray or np.ndim(picked) != fact.lo.ndim:
+        return fact
+    lo, hi, mine = np.broadcast_arrays(fact.lo, fact.hi, picked)
+    return settle(lo[mine].min().item(), hi[mine].max().item())
+
+
+def is_close(site: Site, column: Column, lo: Any, hi: Any) -> bool:
+    """Whether an index in [lo, hi] stays within a few times the size of what it indexes."""
+    far = 4 * site.buffer.shape[column.dim]
+    return at_most(-far, lo) is True and at_most(hi, far) is True
+
+
+def _scalar_columns(site: Site) -> Site:
+    return dataclasses.replace(site, columns=tuple(c._replace(column=None) for c in site.columns))
+
+
+def _column(context: Context, refiner: Refiner, slot: int, column: int | None, level: Any) -> Fact | None:
+    """What one column of the index holds under the assumption, before it was put into an index vector."""
+    if column is None:
+        return refiner.value(slot, level)
+    alone = _alone(context, slot, column)
+    if alone is None:
+        return None
+    slot, shape = alone
+    if shape is None:
+        return refiner.value(slot, ALL) if level is ALL else None
+    return refiner.value(slot, level if shape else ALL)
+
+
+def _alone(context: Context, slot: int, column: int) -> tuple[int, tuple[Any, ...] | None] | None:
+    """One column of an index as it was before it was put into an index vector, and its shape.
+
+    Without a shape, the vector, where it has this column alone; None where neither is to be seen.
+    """
+    step = context.program.defs.get(slot)
+    if step is not None and step.kind == SIMPLE and step.eqn.primitive is _CONCATENATE:
+        sizes = [v.aval.shape[-1] for v in step.eqn.invars]
+        if step.eqn.params["dimension"] != len(step.eqn.outvars[0].aval.shape) - 1 or any(n != 1 for n in sizes):
+            return None
+        slot, step = step.ins[column], context.program.defs.get(step.ins[column])
+    elif column != 0:
+        return None
+    if step is not None and step.kind == SIMPLE and is_reshape(step.eqn):
+        source = step.eqn.invars[0].aval.shape
+        if (*source, 1) == step.eqn.outvars[0].aval.shape:
+            return step.ins[0], source
+    if step is None or step.kind != SIMPLE or step.eqn.primitive is not _BROADCAST:
+        return slot, None
+    source = step.eqn.invars[0].aval.shape
+    if tuple(step.eqn.params["broadcast_dimensions"]) != tuple(range(len(source))):
+        return None
+    return step.ins[0], source

@@ -1,0 +1,169 @@
+"""Who reads each value of a program and what it is made from, for the jaxprs asked about."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P, Inventory, children
+from redzone.frontend.compat import Literal, open_jaxpr, primitives
+from redzone.prove.passing import NotMasked
+
+_P = primitives()
+_LOOPS = (SCAN_P, WHILE_P)
+#: How many values are told apart; of further ones, two may be taken for one.
+WIDEST = 2048
+#: By access, the operands that say where.
+_PLACES: dict[Any, Sequence[int]] = {
+    _P["gather_p"]: (1,),
+    _P["dynamic_slice_p"]: range(1, 64),
+    _P["dynamic_update_slice_p"]: range(2, 64),
+}
+SCATTERS = frozenset(p for n, p in _P.items() if n.startswith("scatter"))
+_PLACES |= dict.fromkeys(SCATTERS, (1,))
+
+
+@functools.cache
+def _bits(count: int) -> tuple[int, ...]:
+    return tuple([1 << k for k in range(count)])
+
+
+class Uses:
+    """Who reads each variable, for the jaxprs asked about."""
+
+    def __init__(self, whole: Any, inventory: Inventory) -> None:
+        self.whole = whole
+        self.inventory = inventory
+        self.sites = inventory.sites
+        self.homes: dict[int, Any] = {}
+        """By identity of an equation: the jaxpr it stands in."""
+        self.known: dict[int, dict[Any, list[tuple[Any, int]]]] = {}
+        self.results: dict[int, set[Any]] = {}
+        self.makers: dict[int, dict[Any, tuple[int, Any]]] = {}
+        """By jaxpr, then by variable: the equation that makes it, after its place among the others."""
+        self.made_from: dict[int, dict[Any, tuple[int, int]]] = {}
+        self.calls: dict[int, list[tuple[Any, Any]]] | None = None
+
+    def of(self, jaxpr: Any, var: Any) -> list[tuple[Any, int]]:
+        """The equations that read a variable, and as which operand; nothing else may become of it."""
+        readers = self.readers(jaxpr, var)
+        if var in self.results[id(jaxpr)]:
+            raise NotMasked
+        return readers
+
+    def readers(self, jaxpr: Any, var: Any) -> list[tuple[Any, int]]:
+        table = self.known.get(id(jaxpr))
+        if table is None:
+            table = self.known[id(jaxpr)] = {}
+            for eqn in jaxpr.eqns:
+                for position, atom in enumerate(eqn.invars):
+                    if type(atom) is not Literal:
+                        table.setdefault(atom, []).append((eqn, position))
+            self.results[id(jaxpr)] = {v for v in jaxpr.outvars if type(v) is not Literal}
+        return table.get(var, [])
+
+    def callers(self, jaxpr: Any) -> list[tuple[Any, Any]]:
+        """The equations that run a jaxpr and do nothing else, with the jaxprs they stand in; none if it has others."""
+        if jaxpr is self.whole:
+            return []
+        if self.calls is None:
+            self.calls = {}
+            for around in self.inventory.keep:
+                for eqn in around.eqns:
+                    key = CALLS.get(eqn.primitive)
+                    if key is not None and eqn.primitive is not SHARD_MAP_P:
+                        self.calls.setdefault(id(open_jaxpr(eqn.params[key])[0]), []).append((around, eqn))
+        found = self.calls.get(id(jaxpr), [])
+        return found if len(found) == self.inventory.callers.get(id(jaxpr)) else []
+
+    def behind(self, jaxpr: Any, atoms: Iterable[Any]) -> int:
+        """The values that these are made from, as far as a condition on one can say something of another: a bit each.
+
+        What a loop yields is known by itself: nothing that is learnt of it says anything of what goes in.
+        """
+        table, found = self.table(jaxpr), 0
+        for atom in atoms:
+            if type(atom) is not Literal:
+                found |= table[atom][0]
+        return found
+
+    def said_by(self, jaxpr: Any, atoms: Iterable[Any]) -> int:
+        """The values that conditions on these can say something of: not the place where one was read in an array."""
+        table, found = self.table(jaxpr), 0
+        for atom in atoms:
+            if type(atom) is not Literal:
+                found |= table[atom][1]
+        return found
+
+    def ends(self, jaxpr: Any) -> set[Any]:
+        """The variables that are results of a jaxpr."""
+        self.readers(jaxpr, None)
+        return self.results[id(jaxpr)]
+
+    def holding(self, chain: Sequence[Any], depth: int) -> Any:
+        """The jaxpr that an equation stands in, given those around it."""
+        eqn = chain[depth]
+        if id(eqn) not in self.homes:
+            around = children(chain[depth + 1]) if depth + 1 < len(chain) else [self.whole]
+            self.homes[id(eqn)] = next(jaxpr for jaxpr in around if any(e is eqn for e in jaxpr.eqns))
+        return self.homes[id(eqn)]
+
+    def hangs_on(self, jaxpr: Any, atom: Any, var: Any) -> bool:
+        """Whether a value may be made, by equations of any kind, from a variable: looked for among those after it."""
+        made = self.made(jaxpr)
+        first, waiting, seen = made[var][0], [atom], {atom}
+        while waiting:
+            at = waiting.pop()
+            if at is var:
+                return True
+            place, eqn = made.get(at, (-1, None))
+            if place > first:
+                fresh = [v for v in eqn.invars if type(v) is not Literal and v not in seen]
+                waiting += fresh
+                seen.update(fresh)
+        return False
+
+    def table(self, jaxpr: Any) -> dict[Any, tuple[int, int]]:
+        """By variable: what it is made from by plain equations, and what a condition on it can say something of.
+
+        A bit for each input, and for whatever no bit would tell of: what has others in common with something has
+        these in common too.
+        """
+        table = self.made_from.get(id(jaxpr))
+        if table is None:
+            bits = itertools.cycle(_bits(WIDEST))
+            table = self.made_from[id(jaxpr)] = dict.fromkeys(jaxpr.constvars, (0, 0))
+            for v in jaxpr.invars:
+                bit = next(bits)
+                table[v] = (bit, bit)
+            for eqn in jaxpr.eqns:
+                plain = said = 0
+                places = _PLACES.get(eqn.primitive)
+                for position, atom in enumerate(eqn.invars):
+                    if type(atom) is not Literal:
+                        before = table[atom]
+                        plain |= before[0]
+                        if places is None or position not in places:
+                            said |= before[1]
+                if eqn.primitive in _LOOPS:
+                    plain = said = 0
+                elif eqn.primitive is COND_P:
+                    # What a branch yields says nothing of what it was given.
+                    said = 0
+                for v in eqn.outvars:
+                    bit = 0 if said else next(bits)
+                    table[v] = (plain | bit, said | bit)
+        return table
+
+    def made(self, jaxpr: Any) -> dict[Any, tuple[int, Any]]:
+        made = self.makers.get(id(jaxpr))
+        if made is None:
+            made = self.makers[id(jaxpr)] = {v: (k, e) for k, e in enumerate(jaxpr.eqns) for v in e.outvars}
+        return made
+
+    def maker(self, jaxpr: Any, var: Any) -> Any:
+        """The equation that makes a variable; None of an input."""
+        found = self.made(jaxpr).get(var)
+        return None if found is None else found[1]
