@@ -448,12 +448,22 @@ def moved_too_far_by_one_of_three_in_each_lane(x, start, way):
     def lane(at):
         def step(at, way):
             moves = [lambda: at, lambda: jnp.where(at < 9, at + 1, at), lambda: jnp.maximum(at - 1, 0)]
-            at = lax.switch(way + at % 2, moves)
+            at = lax.switch(way, moves)
             return at, x[at]  #: unsafe
 
         return lax.scan(step, at, way)
 
     return jax.vmap(lane)(jnp.clip(start, 0, 8))
+
+
+@case(f32(9), i32(), i32(20))
+def moved_too_far_by_one_of_three_that_hangs_on_the_place(x, start, way):
+    def step(at, way):
+        moves = [lambda: at, lambda: jnp.where(at < 9, at + 1, at), lambda: jnp.maximum(at - 1, 0)]
+        at = lax.switch(way + at % 2, moves)
+        return at, x[at]  #: unsafe
+
+    return lax.scan(step, jnp.clip(start, 0, 8), way)
 
 
 # The second way of going on leads past the end, the first does not.

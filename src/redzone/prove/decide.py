@@ -13,7 +13,7 @@ from redzone.domains import Fact, dtype_info, scalar, summarised
 from redzone.domains.symbolic import at_most, larger, smaller
 from redzone.engine import Analysis, Seen
 from redzone.engine.forward import Context
-from redzone.engine.program import Program
+from redzone.engine.program import SCAN, WHILE, Program
 from redzone.frontend.location import calls_to, locate, place_of
 from redzone.frontend.trace import Traced
 from redzone.prove.blame import loss_of, lost_at
@@ -40,7 +40,7 @@ from redzone.prove.need import FAR, Need
 from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
 from redzone.prove.replay import Purse
-from redzone.prove.seeking import HINTS, LARGE, SHORT, Seeking, is_integer, is_near, is_outside
+from redzone.prove.seeking import HINTS, LARGE, LONGER, SHORT, Seeking, is_integer, is_near, is_outside
 from redzone.prove.seen import is_close
 from redzone.prove.states import is_flag
 from redzone.prove.sweep import Sweep, relevant
@@ -161,11 +161,29 @@ class Deciding(Seeking):
             self.cornered |= self.at_some_sizes([*still, *(site for site in broken if id(site.eqn) in proved)])
         self.cornered |= self.steered([site for site in still if id(site.eqn) not in self.cornered])
         self.cornered |= self.drawn([site for site in still if id(site.eqn) not in self.cornered])
+        self.cornered |= self.at_first([(site, seen) for site, seen in open_sites if site in still])
         self.cornered |= self.together(open_sites)
         self.cornered |= {key: witness for key, witness in self.kept.items() if key not in self.cornered}
         for site, seen in open_sites:
             key = id(site.eqn)
             self.settle(result[key], site, seen, proposals[key], key in proved)
+
+    @recorded("first iterations")
+    def at_first(self, open_sites: list[tuple[Site, list[Seen]]]) -> dict[int, Witness]:
+        """Accesses near their arrays that the first iteration of a loop takes outside, for inputs it says itself."""
+        found: dict[int, Witness] = {}
+        exact = Exact(self.traced.inputs, self.facts, Work(4 * EACH, 2 * EACH))
+        exact.elements.at_first = True
+        purse = Purse(LONGER, compiles=False)
+        for site, seen in open_sites if self.analysis.inventory.equations <= LARGE else ():
+            key = id(site.eqn)
+            if key in self.cornered or key in self.wraps or not all(is_near(site, one) for one in seen):
+                continue
+            outcome = exact.decide(site, [one for one in seen if _is_in_loop(one.context)])
+            points = [case.point for case in outcome.cases if case.point is not None] if outcome is not None else []
+            shown = self.shown([site], self.inputs_at(points[:4]), purse, self.tried)
+            found |= {one: witness for one, witness in shown.items() if self.is_telling(one, witness)}
+        return found
 
     def settled(self, site: Site, index: list[int]) -> Access:
         """An access at a literal index, inside whatever else the program does."""
@@ -579,6 +597,14 @@ def _is_close(site: Site, one: Seen) -> bool:
         if not wide or not is_close(site, column, lo, hi):
             return False
     return True
+
+
+def _is_in_loop(context: Context | None) -> bool:
+    while context is not None:
+        if context.step is not None and context.step.kind in (SCAN, WHILE):
+            return True
+        context = context.parent
+    return False
 
 
 def _is_promised(context: Context | None) -> bool:

@@ -51,6 +51,8 @@ class Elements:
         self.inputs = inputs
         self.work = work
         self.spills = spills
+        self.at_first = False
+        """Whether only the first iteration of each loop is looked at: no proof, but where to look for a witness."""
         """Whether a value that can leave its integer type is looked into, as far as it stays inside."""
         self.spilled: list[Region] = []
         """Where a value behind the latest question leaves its integer type: the answer holds elsewhere."""
@@ -88,6 +90,8 @@ class Elements:
         """Which iteration of the innermost loop this is, from 0."""
         step = context.step
         assert step is not None
+        if self.at_first:
+            return Linear(0)
         length = step.extra.length if step.kind == SCAN else None
         self.kept.append(context)
         last = length - 1 if type(length) is int else 2**63
@@ -261,7 +265,7 @@ class Elements:
         out = context.program.outs[position - consts]
         while out != slot and (step := context.program.defs.get(out)) is not None and step.rule is SAME:
             out = step.ins[0]
-        if out == slot:
+        if out == slot or self.at_first:
             # Handed from iteration to iteration as it came.
             return self.value(parent, source, place)
         return self.moved(
