@@ -308,7 +308,7 @@ def below_one_or_the_other(x, i, n):
 @case(f32(1), flag(), flag(), flag())
 def neighbours_of_which_one_is_true(x, a, b, c):
     redzone.assume(jnp.stack([a, b]) | jnp.stack([b, c]))
-    return x[jnp.where(b, 0, 1)]  #: requires
+    return x[jnp.where(b, 0, 1)]  #: unsafe
 
 
 @case(f32(13), i32(2, min=0, max=12))

@@ -107,7 +107,7 @@ def what_is_left(x, t, positive):
 
 @case(f32(10), f32(4, min=-1e4, max=1e4))
 def what_is_left_of_any_sign(x, t):
-    return x[((t - jnp.floor(t)) * 10).astype(np.int32)]  #: unknown
+    return x[((t - jnp.floor(t)) * 10).astype(np.int32)]  #: unsafe
 
 
 # A comparison that fails: the other way round, or NaN, which is 0 as an index.

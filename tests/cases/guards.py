@@ -460,3 +460,27 @@ def asked_of_a_sum_that_cannot_wrap(x, a, b):
 def asked_of_a_row_that_may_wrap(x, row, column):
     inside = (row >= 0) & (column >= 0) & (column < 5) & (5 * row + column < 10)
     return lax.cond(inside, lambda: x[5 * row + column], lambda: 0.0)  #: requires
+
+
+# Seen only where another input is just what the program asks for.
+@case(f32(8), i32(min=0, max=12), i32(min=0, max=12))
+def seen_where_another_is_six(x, a, b):
+    return jnp.where(b == 6, x[a], 0.0)  #: unsafe
+
+
+@case(f32(8), i32(min=0, max=7), i32(min=0, max=8), flag())
+def seen_where_two_others_say_so(x, at, by, seen):
+    return jnp.where(seen & (by < 8), x[at + by], 0.0)  #: unsafe
+
+
+# The head of a ring that is never taken back to its start.
+@case(f32(20), flag(20))
+def a_ring_whose_head_goes_on(values, push):
+    def step(state, given):
+        ring, head, count = state
+        value, add = given
+        ring = jnp.where(add & (count < 8), ring.at[(head + count) % 8].set(value), ring)  #: safe
+        count_now = jnp.where(add, jnp.minimum(count + 1, 8), jnp.maximum(count - 1, 0))
+        return (ring, jnp.where(~add & (count > 0), head + 1, head), count_now), ring[head]  #: unsafe
+
+    return lax.scan(step, (jnp.zeros(8), 0, 0), (values, push))

@@ -147,7 +147,7 @@ def the_digits_of_a_number(digits, n):
 def one_digit_too_few(digits, n):
     def body(carry):
         n, k, digits = carry
-        return n // 10, k + 1, digits.at[k].set(n % 10)  #: unknown
+        return n // 10, k + 1, digits.at[k].set(n % 10)  #: unsafe
 
     return lax.while_loop(lambda c: c[0] > 0, body, (n, 0, digits))[2]
 

@@ -152,13 +152,13 @@ def zero_outside_the_frame_or_unused(x, s, used):
 @case(f32(10), i32(5, min=-20, max=20), flag())
 def zero_too_far_outside_the_frame_or_unused(x, s, used):
     outside = (s[0] < 0) | (s[0] > 10)
-    return lax.dynamic_slice(x, (s[0] * used * (1 - outside),), (1,))  #: requires
+    return lax.dynamic_slice(x, (s[0] * used * (1 - outside),), (1,))  #: unsafe
 
 
 @case(f32(10), i32(5, min=-20, max=20), flag())
 def doubled_and_zero_outside_the_frame(x, s, used):
     outside = (s[0] < 0) | (s[0] > 9)
-    return lax.dynamic_slice(x, (2 * s[0] * used * (1 - outside),), (1,))  #: requires
+    return lax.dynamic_slice(x, (2 * s[0] * used * (1 - outside),), (1,))  #: unsafe
 
 
 @case(f32(4), i32(3, min=0, max=3))

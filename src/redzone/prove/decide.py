@@ -40,7 +40,7 @@ from redzone.prove.need import FAR, Need
 from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
 from redzone.prove.replay import Purse
-from redzone.prove.seeking import HINTS, LARGE, LONGER, SHORT, Seeking, is_integer, is_near, is_outside
+from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SHORT, Seeking, is_integer, is_near, is_outside
 from redzone.prove.seen import is_close
 from redzone.prove.states import is_flag
 from redzone.prove.sweep import Sweep, relevant
@@ -533,6 +533,8 @@ class Deciding(Seeking):
             if witness is None and blamed and self.analysis.inventory.equations <= SHORT:
                 tried = at_random(self.traced.inputs, self.facts)
                 witness = self.shown([site], tried, self.guesses, tries=DRAWS).get(id(site.eqn))
+                if witness is None and has_sizes(self.traced.inputs):
+                    witness = self.breaking_where_it_is_seen(site, proposal, [Purse(GUESSES, compiles=False)])
             if witness is not None:
                 self.unsafe(access, site, witness)
                 return

@@ -42,15 +42,13 @@ def at_one_place(jaxprs: Iterable[Any], inputs: Sequence[Input], facts: Sequence
 
 
 def at_numbers(jaxprs: Iterable[Any], inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
-    """Inputs of which nothing is promised, all of a kind at a number that the program compares with, or beyond it."""
+    """Inputs of a kind all at a number that the program compares with, or beyond it, where that may be."""
     kept = list(jaxprs)
     for kinds in ("iu", "f"):
-        free = [
-            i for i, s in enumerate(inputs) if is_free(s) and dtype_info(getattr(s.aval, "dtype", None)).kind in kinds
-        ]
-        for number in _compared(kept, _ORDERS | _EQUALS, kinds) if free else ():
+        alike = [i for i, s in enumerate(inputs) if dtype_info(getattr(s.aval, "dtype", None)).kind in kinds]
+        for number in _compared(kept, _ORDERS | _EQUALS, kinds) if alike else ():
             for chosen in (number, number + 1):
-                yield {i: plain_value(inputs[i], facts[i], chosen) for i in free}
+                yield {i: plain_value(inputs[i], facts[i], chosen) for i in alike}
 
 
 def _marked(source: Input, fact: Fact, number: int, place: slice) -> Any:

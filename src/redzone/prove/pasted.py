@@ -21,14 +21,14 @@ def pasted(value: Any) -> str:
         return _key(value)
     dtype = value.dtype.name
     if value.ndim == 0:
-        return repr(bool(value)) if dtype == "bool" else f"jnp.{dtype}({_number(value.item())})"
+        return repr(bool(value)) if dtype == "bool" else f"jnp.{dtype}({_number(value[()])})"
     if value.size == 0:
         return f"jnp.zeros({value.shape}, '{dtype}')"
     first = value.flat[0]
     if _same(value, first).all():
-        return f"jnp.full({value.shape}, {_number(first.item())}, '{dtype}')"
+        return f"jnp.full({value.shape}, {_number(first)}, '{dtype}')"
     if value.size <= WRITTEN:
-        return f"jnp.array({_nested(value.tolist())}, '{dtype}')"
+        return f"jnp.array({_nested(value)}, '{dtype}')"
     return _few(value) or _growing(value) or _rows(value) or f"<{dtype}{list(value.shape)}>"
 
 
@@ -38,7 +38,7 @@ def _key(value: Any) -> str:
     made_of = words(value)
     seed = made_of.reshape(-1, made_of.shape[-1])[0]
     if seed[:-1].any() or (made_of != seed).any():
-        return f"jax.random.wrap_key_data(jnp.array({_nested(made_of.tolist())}, 'uint32'))"
+        return f"jax.random.wrap_key_data(jnp.array({_nested(made_of)}, 'uint32'))"
     key = f"jax.random.key({seed[-1]})"
     return f"jnp.broadcast_to({key}, {value.shape})" if value.shape else key
 
@@ -48,13 +48,18 @@ def _same(value: np.ndarray, number: Any) -> np.ndarray:
 
 
 def _number(number: Any) -> str:
-    if isinstance(number, float) and not math.isfinite(number):
-        return "jnp.nan" if math.isnan(number) else ("jnp.inf" if number > 0 else "-jnp.inf")
-    return repr(number)
+    """A number in as few digits as its own type needs."""
+    exact = number.item()
+    if isinstance(exact, float):
+        if not math.isfinite(exact):
+            return "jnp.nan" if math.isnan(exact) else ("jnp.inf" if exact > 0 else "-jnp.inf")
+        few = float(str(number))
+        return repr(few if number.dtype.type(few) == number else exact)
+    return repr(exact)
 
 
 def _nested(values: Any) -> str:
-    return f"[{', '.join(map(_nested, values))}]" if isinstance(values, list) else _number(values)
+    return f"[{', '.join(map(_nested, values))}]" if values.ndim else _number(values[()])
 
 
 def _few(value: np.ndarray) -> str:
@@ -66,8 +71,8 @@ def _few(value: np.ndarray) -> str:
             sets = ""
             for place in places:
                 at = ", ".join(map(str, place))
-                sets += f".at[{at}].set({_number(value[tuple(place)].item())})"
-            return f"jnp.full({value.shape}, {_number(number.item())}, '{value.dtype.name}'){sets}"
+                sets += f".at[{at}].set({_number(value[tuple(place)])})"
+            return f"jnp.full({value.shape}, {_number(number)}, '{value.dtype.name}'){sets}"
     return ""
 
 

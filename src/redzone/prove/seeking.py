@@ -31,6 +31,7 @@ from redzone.prove.witness import (
     TRIES,
     Replays,
     at_random,
+    at_the_ends,
     beyond_each,
     breaking,
     corners,
@@ -143,7 +144,7 @@ class Seeking:
         inputs, facts = self.traced.inputs, self.facts
         jaxprs = self.analysis.inventory.keep
         edges = (at_the_edges(jaxprs, inputs, facts), at_one_place(jaxprs, inputs, facts))
-        tried = itertools.chain(*edges, at_random(inputs, facts))
+        tried = itertools.chain(*edges, at_the_ends(inputs, facts), at_random(inputs, facts))
         found = self.shown(near, tried, self.guesses, self.tried, DRAWS + EDGES)
         return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
 
@@ -276,7 +277,9 @@ class Seeking:
         found = at_sizes(self.traced.jaxpr, [site], inputs, run).get(id(site.eqn))
         return found and self.called(found)
 
-    def breaking_where_it_is_seen(self, site: Site, proposal: Proposal) -> Witness | None:
+    def breaking_where_it_is_seen(
+        self, site: Site, proposal: Proposal, purses: Sequence[Purse] | None = None
+    ) -> Witness | None:
         """The same further beyond it, and with the other inputs at random or where the program compares them:
         a condition may ask for more than it must, and a mask for more than a condition tells."""
         inputs, facts = self.traced.inputs, self.facts
@@ -287,8 +290,7 @@ class Seeking:
         broken = [one for one in broken if all(keeps(facts[leaf], value) for leaf, value in one.items())]
         others = itertools.chain(at_numbers(self.analysis.inventory.keep, inputs, facts), at_random(inputs, facts))
         tried = list(itertools.chain(broken, (other | one for other in others for one in broken)))
-        for compiles in (False, True):
-            purse = Purse(ALONE // 4, compiles=compiles)
+        for purse in purses or [Purse(ALONE // 4, compiles=compiles) for compiles in (False, True)]:
             found = witnesses(self.traced.jaxpr, [site], inputs, facts, tried, purse, tries=SEEN, hidden=SEEN)
             if found:
                 return found[id(site.eqn)]

@@ -39,6 +39,8 @@ HIDDEN = 12
 #: How many inputs are tried one by one with a number that is far from the plain ones, and which.
 ALONE = 3
 HUGE = 1_000_000
+#: What is taken from 1 by a remainder, and rounds to 1.
+BELOW = -1e-9
 
 
 def plain_value(source: Input, fact: Fact, number: Any = 0) -> Any:
@@ -327,9 +329,14 @@ def witnesses(
                 hidden -= key not in result
                 continue
             needed = replay.needed()
-            relevant = [i for i in sorted(chosen) if i in needed] or sorted(needed)[:4]
-            shown = ", ".join(f"{inputs[i].name}={pasted(arguments[i])}" for i in relevant)
-            result[key] = Witness(tuple(arguments), index, path, shown)
+            leading = {i: value for i, value in chosen.items() if i in needed}
+            plainer = filled(inputs, facts, leading) if len(leading) < len(chosen) else arguments
+            if plainer is not arguments and not _is_seen(closed, sites, key, plainer):
+                # The others do not lead outside, but without them nobody sees it.
+                leading, plainer = chosen, arguments
+            relevant = sorted(leading) or sorted(needed)[:4]
+            shown = ", ".join(f"{inputs[i].name}={pasted(plainer[i])}" for i in relevant)
+            result[key] = Witness(tuple(plainer), index, path, shown)
     return result
 
 
@@ -385,15 +392,17 @@ def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int
     negatives, bools that are all the same but for the last."""
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
     for high in (True, False):
-        chosen = {}
+        chosen, grown = {}, {}
         for i, (source, fact) in enumerate(zip(inputs, facts, strict=True)):
             closed = not (source.open_above if high else source.open_below)
             end = summarised(fact).hi if high else summarised(fact).lo
             if closed or kinds[i] == "b":
                 chosen[i] = plain_value(source, fact, end)
             elif high and kinds[i] in "fiu" and source.open_below and _is_small(source):
-                chosen[i] = _ramp(source)
-        yield chosen
+                grown[i] = _ramp(source)
+        yield chosen | grown
+        if chosen and grown:
+            yield chosen
     floats = [i for i, kind in enumerate(kinds) if kind == "f"]
     for number in (1, -1) if floats else ():
         yield {i: plain_value(inputs[i], facts[i], number) for i in floats}
@@ -431,7 +440,9 @@ def far_away(inputs: Sequence[Input], facts: Sequence[Fact], site: Site) -> Iter
 def at_random(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
     """Numbers as different as a contract allows, then drawn from it, and random keys; the same at every check."""
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
-    promised = [i for i, s in enumerate(inputs) if kinds[i] in "bfiu" and not (s.open_above or s.open_below)]
+    promised = [
+        i for i, s in enumerate(inputs) if kinds[i] == "b" or (kinds[i] in "fiu" and not (s.open_above or s.open_below))
+    ]
     keys = [i for i, s in enumerate(inputs) if is_key(s.aval) or _may_be_key(s)]
     # An integer of a narrow type is limited by that alone: what it leads to asks for a promise.
     free = [i for i, s in enumerate(inputs) if kinds[i] in "fi" and is_free(s) and s.aval.dtype.itemsize >= 4]
@@ -449,6 +460,19 @@ def at_random(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[i
             pair = np.array([0, seed], np.uint32)
             chosen[i] = random_key(aval, seed) if is_key(aval) else np.broadcast_to(pair, aval.shape)
         yield chosen
+
+
+def at_the_ends(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
+    """Integers as far as their types go where nothing is promised, and floats just below zero."""
+    kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
+    for above in (True, False):
+        far = [i for i, s in enumerate(inputs) if kinds[i] in "iu" and (s.open_above if above else s.open_below)]
+        if far:
+            ends = {i: summarised(facts[i]) for i in far}
+            yield {i: plain_value(inputs[i], facts[i], end.hi if above else end.lo) for i, end in ends.items()}
+    floats = [i for i, kind in enumerate(kinds) if kind == "f" and summarised(facts[i]).lo < 0]
+    if floats:
+        yield {i: plain_value(inputs[i], facts[i], BELOW) for i in floats}
 
 
 def _may_be_key(source: Input) -> bool:
