@@ -174,10 +174,10 @@ def a_tree_one_node_short(scores):
         children, total = tree
         start = jnp.argmax(total[:2] + scores)
         at = lax.while_loop(lambda at: children[at] >= 0, lambda at: children[at], start)  #: unknown
-        new = jnp.where(children[at] < 0, k, children[at])  #: unknown
-        total = total.at[at].add(0.5)  #: unknown
+        new = jnp.where(children[at] < 0, k, children[at])  #: safe
+        total = total.at[at].add(0.5)  #: safe
         total = total.at[new].add(1.0)  #: unsafe
-        return children.at[at].set(new), total  #: unknown
+        return children.at[at].set(new), total  #: safe
 
     return lax.fori_loop(2, 8, grow, (jnp.full(7, -1), jnp.zeros(7)))
 

@@ -186,3 +186,68 @@ def logarithms_in_lanes(x, n):
         return lax.while_loop(lambda c: c[0] > 1, lambda c: (c[0] // 2, c[1] + 1), (n, 0))[1]
 
     return x[jax.vmap(one)(n)]  #: safe
+
+
+# Short loops, gone through one by one.
+@case(f32(8), f32())
+def by_halved_steps(x, a):
+    def step(k, at):
+        return jnp.where(x[at + (4 >> k)] < a, at + (4 >> k), at)  #: safe
+
+    return x[lax.fori_loop(0, 3, step, 0)]  #: safe
+
+
+@case(f32(7), f32())
+def by_halved_steps_past_the_end(x, a):
+    def step(k, at):
+        return jnp.where(x[at + (4 >> k)] < a, at + (4 >> k), at)  #: unsafe
+
+    return lax.fori_loop(0, 3, step, 0)
+
+
+@case(f32(15))
+def along_the_levels_of_a_pyramid(x):
+    return lax.fori_loop(0, 4, lambda k, s: (s[0] + s[1], s[1] // 2, s[2] + x[s[0]]), (0, 8, 0.0))  #: safe
+
+
+@case(f32(13))
+def along_the_levels_of_a_pyramid_cut_short(x):
+    return lax.fori_loop(0, 4, lambda k, s: (s[0] + s[1], s[1] // 2, s[2] + x[s[0]]), (0, 8, 0.0))  #: unsafe
+
+
+@case(f32(15), i32(min=7, max=14))
+def up_a_tree_of_sums(tree, leaf):
+    def up(_, state):
+        tree, at = state
+        parent = (at - 1) // 2
+        return tree.at[parent].set(tree[2 * parent + 1] + tree[2 * parent + 2]), parent  #: safe
+
+    return lax.fori_loop(0, 3, up, (tree, leaf))
+
+
+@case(f32(15), i32(min=7, max=15))
+def up_a_tree_of_sums_from_below_it(tree, leaf):
+    def up(_, state):
+        tree, at = state
+        parent = (at - 1) // 2
+        right = tree[2 * parent + 2]  #: unsafe
+        left = tree[2 * parent + 1]  #: unsafe
+        return tree.at[parent].set(left + right), parent  #: safe
+
+    return lax.fori_loop(0, 3, up, (tree, leaf))
+
+
+@case(f32(4))
+def rows_of_a_table_that_go_with_the_turns(x):
+    def step(at, by):
+        return at + by, x[at]  #: safe
+
+    return lax.scan(step, 0, jnp.array([3, -2, 2, -3, 9]))
+
+
+@case(f32(4))
+def rows_of_a_table_the_other_way_round(x):
+    def step(at, by):
+        return at + by, x[at]  #: unsafe
+
+    return lax.scan(step, 0, jnp.array([3, -2, 2, -3, 9]), reverse=True)

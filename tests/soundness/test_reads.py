@@ -14,7 +14,8 @@ import pytest
 from jax import lax
 
 from redzone.engine import analyse
-from redzone.engine.forward import Runner, column_facts
+from redzone.engine.columns import column_facts
+from redzone.engine.forward import Runner
 from redzone.engine.program import OBSERVE, SCAN, WHILE, Step
 from tests.cases import structure
 from tests.fuzz.check import traced

@@ -10,16 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from redzone.access.site import Site, column_fact
+from redzone.access.site import Site
 from redzone.domains import FALSE, Fact, dtype_info, join, leq, meet, settle, summarised
 from redzone.domains.fact import is_small
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.between import Between, within
+from redzone.engine.columns import column_facts
 from redzone.engine.either import in_either, parts_of
 from redzone.engine.interleaved import Interleaved, interleaved, put_together
 from redzone.engine.loops import run_scan, run_while
-from redzone.engine.mass import altogether, before, running_sum, summed
+from redzone.engine.mass import before, running_sum, summed
 from redzone.engine.partition import Partition, limited, partition
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, HERE, Infeasible, Refiner, assuming, narrows
@@ -48,6 +49,8 @@ _MORE: dict[Any, Any] = {
 }
 #: A sum beyond this has the bounds of its integer type.
 _NEAR = 2**30
+#: How many iterations of loops are gone through one by one in all, where that may settle an access.
+TURNS = 64
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -91,6 +94,10 @@ class Runner:
         """The runs in which the results of some accesses go through selects that were asked about."""
         self.env: list[Any] = []
         """The environment of the whole program's run."""
+        self.turns = TURNS
+        """How many iterations of loops may still be gone through one by one."""
+        self.closer: dict[Step, list[Fact]] = {}
+        """By access in a loop that was gone through so: one fact per indexed dimension, over all its iterations."""
         self.assumed_in: list[Any] | None = None
         self.assumed: dict[tuple[int, int, Any], Refiner | None] = {}
         """What follows from conditions in the run with the environment `assumed_in`."""
@@ -226,7 +233,11 @@ class Runner:
                         env[out] = fact
         elif kind == OBSERVE:
             if context is not None:
-                self.observe(step.site, column_facts(program, step, env), step, context)  # type: ignore[arg-type]
+                facts = column_facts(program, step, env)
+                closer = self.closer.get(step)
+                if closer is not None:
+                    facts = [meet(fact, other) or fact for fact, other in zip(facts, closer, strict=True)]
+                self.observe(step.site, facts, step, context)  # type: ignore[arg-type]
         elif kind == COND:
             self.cond(program, env, step, context)
         elif kind == SCAN:
@@ -635,19 +646,3 @@ def _chosen(which: Fact, first: Fact, second: Fact) -> Fact:
     if lo.dtype == object or hi.dtype == object:
         return both
     return settle(lo, hi, first.nan or second.nan)
-
-
-def column_facts(program: Program, step: Step, env: list[Any]) -> list[Fact]:
-    """One fact per indexed dimension of an access."""
-    facts = [env[i] for i in step.ins]
-    if step.extra is None:
-        return facts
-    site = step.site
-    assert site is not None
-    found = []
-    for column, slot, fact, other in zip(site.columns, step.ins, facts, step.extra, strict=True):
-        judged = column_fact(column, fact, None if other < 0 else env[other])
-        # Sizes that are counts of what there is add up to no more than that.
-        counted = altogether(program, env, slot) if column.repeat != 1 and other < 0 else None
-        found.append(judged if counted is None else meet(judged, Fact(judged.lo, counted)) or judged)
-    return found

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import functools
 import itertools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from redzone.domains import DtypeInfo, Fact, dtype_info, join, leq, meet, settle, summarised, top, widen
 from redzone.domains.fact import strided
 from redzone.domains.symbolic import at_most
+from redzone.engine.columns import column_facts, is_open
 from redzone.engine.continuing import Condition
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.lanes import stay_apart
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
-from redzone.engine.program import COND, SIMPLE, LoopShape, Program, Step
+from redzone.engine.program import COND, OBSERVE, SIMPLE, LoopShape, Program, Step
 from redzone.engine.search import Lesser, Placed, ends_of, is_before_the_end, stays_below
 from redzone.engine.together import moves, ways
 from redzone.frontend.compat import primitives
@@ -42,6 +43,8 @@ NARROWING = 3
 STEPWISE = 16
 #: The same of one that multiplies or divides a number: as many as the widest has bits, and the end.
 SCALED = 66
+#: The longest scan that is gone through one by one where an access in it may be outside.
+SHORT = 8
 #: Among how many carries two are looked for that move on together.
 PAIRED = 8
 
@@ -332,15 +335,27 @@ def _scan(
         env_ = _rest(carries, others, run, lambda: _near(inputs + inits, thresholds_of(body)), trips)
         if trips is None and _bounded_growth(carries, others, env_, length):
             env_ = run()
-        known = body.memo[key] = (carries.now, exact, env_)
-    now, exact, inner = known
+        turns: _Turns | None = None
+        if trips is not None and 1 < trips <= min(SHORT, runner.turns) and is_open(body, env_):
+            runner.turns -= trips
+            turns = _one_by_one(runner, carries, feed, [env[s] for s in step.ins], step, trips)
+            run()
+        known = body.memo[key] = (carries.now, exact, env_, turns)
+    now, exact, inner, turns = known
     if context is not None:
+        if turns is not None:
+            runner.closer.update(turns.seen)
         inner = runner.run(body, feed(now), True, context, step)
+        if turns is not None:
+            for one in turns.seen:
+                del runner.closer[one]
     for i, out in enumerate(step.outs):
         if out < 0:
             continue
         if i in exact:
             env[out] = exact[i]
+        elif turns is not None:
+            env[out] = turns.results[i]
         elif i < shape.carry_count:
             last: Fact = inner[body.outs[i]]
             env[out] = last if type(length) is int else join(last, env[shape.inits[shape.carries.index(i)]])
@@ -359,6 +374,44 @@ def _scan(
             ends = Fact(0, search.size - 1)
         if ends is not None:
             env[step.outs[1]] = _within(env[step.outs[1]], ends)
+
+
+class _Turns(NamedTuple):
+    """What came of going through a scan one by one."""
+
+    seen: dict[Step, list[Fact]]
+    """By access in its body: one fact per indexed dimension, over all iterations."""
+    results: dict[int, Fact]
+    """What comes out after the last iteration, or is stacked over all."""
+
+
+def _one_by_one(runner: Runner, carries: _Carries, feed: Any, given: list[Fact], step: Step, trips: int) -> _Turns:
+    """Each iteration of a short scan by itself: it starts with what the one before made, and has its own rows."""
+    body, shape = step.bodies[0], step.extra
+    rows = shape.consts + shape.carry_count
+    state = {**carries.now, **{i: carries.first[i] for i in carries.moving}}
+    seen: dict[Step, list[Fact]] = {}
+    results: dict[int, Fact] = {}
+    after: dict[int, Fact] = {}
+    for turn in range(trips):
+        facts = feed(state)
+        for k, (position, _) in enumerate(body.inputs):
+            if position >= rows:
+                facts[k] = _row(given[k], trips - 1 - turn if step.eqn.params["reverse"] else turn)
+        env = runner.run(body, facts, False)
+        after = {i: carries.out(env, i) for i in carries.moving}
+        # What an iteration starts with is also what any of them may start with; what is left after the last is not.
+        state.update({i: _within(carries.now[i], fact) for i, fact in after.items()})
+        for one in body.steps:
+            if one.kind == OBSERVE:
+                found = column_facts(body, one, env)
+                seen[one] = [join(a, b) for a, b in zip(seen[one], found, strict=True)] if one in seen else found
+        for i, out in enumerate(step.outs):
+            if out >= 0 and i >= shape.carry_count:
+                fact = _stacked(env[body.outs[i]])
+                results[i] = join(results[i], fact) if i in results else fact
+    results.update({i: after.get(i, state[i]) for i in carries.places})
+    return _Turns(seen, results)
 
 
 def _count(carries: _Carries, trips: Any) -> dict[int, Fact]:
@@ -800,10 +853,12 @@ def _sum(a: Fact, b: Fact, sign: int) -> tuple[int, int]:
     return (a.lo + b.lo, a.hi + b.hi) if sign > 0 else (a.lo - b.hi, a.hi - b.lo)
 
 
-def _row(fact: Fact) -> Fact:
-    """One element along the leading dimension."""
+def _row(fact: Fact, at: int | None = None) -> Fact:
+    """Any element along the leading dimension, or the one at a place."""
     if type(fact.lo) is not np.ndarray:
         return fact
+    if at is not None and len(fact.lo) > 1:
+        fact = Fact(fact.lo[at : at + 1], fact.hi[at : at + 1], fact.step, fact.nan)
     lo, hi = fact.lo.min(axis=0), fact.hi.max(axis=0)
     if lo.ndim == 0:
         return settle(lo.item(), hi.item(), fact.nan)
