@@ -251,3 +251,21 @@ def rows_of_a_table_the_other_way_round(x):
         return at + by, x[at]  #: unsafe
 
     return lax.scan(step, 0, jnp.array([3, -2, 2, -3, 9]), reverse=True)
+
+
+@case(f32(9), i32(min=0, max=2))
+def doubled_a_few_times_by_a_while(x, first):
+    def body(state):
+        k, at, total = state
+        return k + 1, at * 2, total + x[at]  #: safe
+
+    return lax.while_loop(lambda s: s[0] < 3, body, (0, first, 0.0))
+
+
+@case(f32(9), i32(min=0, max=4))
+def doubled_once_more_by_a_while(x, first):
+    def body(state):
+        k, at, total = state
+        return k + 1, at * 2 + 1, total + x[at]  #: unsafe
+
+    return lax.while_loop(lambda s: s[0] < 3, body, (0, first, 0.0))

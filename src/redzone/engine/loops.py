@@ -402,16 +402,36 @@ def _one_by_one(runner: Runner, carries: _Carries, feed: Any, given: list[Fact],
         after = {i: carries.out(env, i) for i in carries.moving}
         # What an iteration starts with is also what any of them may start with; what is left after the last is not.
         state.update({i: _within(carries.now[i], fact) for i, fact in after.items()})
-        for one in body.steps:
-            if one.kind == OBSERVE:
-                found = column_facts(body, one, env)
-                seen[one] = [join(a, b) for a, b in zip(seen[one], found, strict=True)] if one in seen else found
+        _look(body, env, seen)
         for i, out in enumerate(step.outs):
             if out >= 0 and i >= shape.carry_count:
                 fact = _stacked(env[body.outs[i]])
                 results[i] = join(results[i], fact) if i in results else fact
     results.update({i: after.get(i, state[i]) for i in carries.places})
     return _Turns(seen, results)
+
+
+def _each_that_goes_on(carries: _Carries, when: Any, run: Any, trips: int) -> dict[Step, list[Fact]]:
+    """The same of a while that ends after so many iterations at most: as long as it can go on."""
+    seen: dict[Step, list[Fact]] = {}
+    rest = dict(carries.now)
+    state = {**rest, **{i: carries.first[i] for i in carries.moving}}
+    for _ in range(trips):
+        held = when(state, 1)
+        if held is None:
+            break
+        env = run(held)
+        state.update({i: _within(rest[i], carries.out(env, i)) for i in carries.moving})
+        _look(carries.body, env, seen)
+    return seen
+
+
+def _look(body: Program, env: list[Any], seen: dict[Step, list[Fact]]) -> None:
+    """Add to what was seen of a program's accesses what they are in a run with this result."""
+    for step in body.steps:
+        if step.kind == OBSERVE:
+            found = column_facts(body, step, env)
+            seen[step] = [join(a, b) for a, b in zip(seen[step], found, strict=True)] if step in seen else found
 
 
 def _count(carries: _Carries, trips: Any) -> dict[int, Fact]:
@@ -673,6 +693,7 @@ def _while(
     if known is None:
         carries = _Carries(body, shape, inits, [v.aval for v in step.eqn.outvars])
         inside: dict[int, Fact] = {}
+        closer: dict[Step, list[Fact]] = {}
         condition.toward = _toward(carries, condition)
         enters = when(carries.now, 1) is not None
         if enters:
@@ -721,14 +742,23 @@ def _while(
                     carries.now.update({i: _within(rest[i], fact) for i, fact in _joined(states).items()})
                     started = _joined(states[:trips])
                     inside = {i: _within(inside[i], fact) if i in inside else fact for i, fact in started.items()}
-        known = body.memo[key] = (carries.now, enters, inside, condition.toward)
-    now, enters, inside, condition.toward = known
+                if not batched and 1 < trips <= min(SHORT, runner.turns) and is_open(body, run()):
+                    runner.turns -= trips
+                    rest = dict(carries.now)
+                    closer = _each_that_goes_on(carries, when, lambda held: runner.run(body, feed(held), False), trips)
+                    carries.now = rest
+                    run()
+        known = body.memo[key] = (carries.now, enters, inside, condition.toward, closer)
+    now, enters, inside, condition.toward, closer = known
     checked = condition.tested(now, context is not None)
     if enters and context is not None:
         held = when(now, 1)
         if held is not None:
             held = {**held, **{i: _within(held[i], bound) for i, bound in inside.items()}}
+            runner.closer.update(closer)
             runner.run(body, feed(held), True, context, step, 0, tested=None if batched else checked)
+            for one in closer:
+                del runner.closer[one]
             running = when(now, 1, lane=True) if batched and stay_apart(step) else None
             if running is not None:
                 runner.run(body, feed(running), True, context, step, 0, lanes=True)
