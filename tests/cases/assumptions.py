@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 
 import redzone
-from tests.cases import case, f32, flag, i32
+from tests.cases import case, f32, flag, i8, i32, u8
 
 
 @case(f32(4), i32(min=-2, max=6))
@@ -315,3 +315,93 @@ def neighbours_of_which_one_is_true(x, a, b, c):
 def each_one_of_two_numbers(x, i):
     redzone.assume((i == 0) | (i == 9))
     return x[i[0] + i[1]]  #: unsafe
+
+
+# Totals: of numbers that are not negative, some add up to no more than all.
+
+
+@case(flag(12), f32(4))
+def places_of_a_few_that_are_set(mask, x):
+    redzone.assume(mask.sum() <= 4)
+    return x[jnp.cumsum(mask) - 1]  #: safe
+
+
+@case(flag(12), f32(3))
+def places_of_one_more_than_there_is_room_for(mask, x):
+    redzone.assume(mask.sum() <= 4)
+    return x[jnp.cumsum(mask) - 1]  #: unknown
+
+
+@case(i32(5), f32(10))
+def what_comes_before_each(n, x):
+    redzone.assume(n, min=0, max=9)
+    redzone.assume(n.sum() == 9)
+    return x[jnp.cumsum(n) - n]  #: safe
+
+
+@case(i32(5), f32(9))
+def what_comes_before_each_beyond(n, x):
+    redzone.assume(n, min=0, max=9)
+    redzone.assume(n.sum() == 9)
+    return x[jnp.cumsum(n) - n]  #: requires
+
+
+@case(i32(5, min=0, max=9), f32(10))
+def offsets_that_start_at_zero(n, x):
+    redzone.assume(n.sum(), max=9)
+    return x[jnp.concatenate([jnp.zeros(1, int), jnp.cumsum(n)[:-1]])]  #: safe
+
+
+@case(i32(5, min=0, max=100), f32(10))
+def each_of_a_total(n, x):
+    redzone.assume(n.sum() <= 9)
+    return x[n]  #: safe
+
+
+@case(i32(5, min=0, max=100), f32(10))
+def each_of_a_total_by_its_last_running_sum(n, x):
+    redzone.assume(jnp.cumsum(n)[-1] <= 9)
+    return x[n]  #: safe
+
+
+@case(i32(5, min=-1, max=100), f32(10))
+def a_total_of_which_one_may_be_taken_away(n, x):
+    redzone.assume(n.sum() <= 9)
+    return x[n]  #: requires
+
+
+@case(i32(5, min=0), f32(10))
+def a_total_that_may_have_wrapped(n, x):
+    redzone.assume(n.sum() <= 9)
+    return x[n]  #: requires
+
+
+@case(u8(2, max=200), f32(101))
+def a_total_in_a_type_too_narrow(n, x):
+    # Of 200 and 100 the byte holds 44.
+    redzone.assume(jnp.sum(n, dtype=jnp.uint8) <= 100)
+    return x[jnp.cumsum(n, dtype=jnp.int32)]  #: unknown
+
+
+@case(i32(2, min=0, max=300), f32(201))
+def a_total_of_what_was_cut_to_bytes(n, x):
+    redzone.assume(n.astype(jnp.uint8).astype(int).sum() <= 200)
+    return x[n]  #: unsafe
+
+
+@case(u8(3, min=0, max=90), f32(10))
+def a_total_in_a_wider_type(n, x):
+    redzone.assume(jnp.sum(n, dtype=jnp.int32) <= 9)
+    return x[jnp.cumsum(n, dtype=jnp.uint8)]  #: safe
+
+
+@case(i32(3, 4, min=0, max=20), f32(10))
+def a_total_of_each_row(n, x):
+    redzone.assume(n.sum(1) <= 9)
+    return x[jnp.cumsum(n, 1)]  #: safe
+
+
+@case(i32(3, 4, min=0, max=20), f32(10))
+def a_total_of_each_row_and_sums_of_columns(n, x):
+    redzone.assume(n.sum(1) <= 9)
+    return x[jnp.cumsum(n, 0)]  #: unknown

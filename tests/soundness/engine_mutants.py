@@ -620,4 +620,16 @@ ENGINE_MUTANTS = [
         lambda right: lambda self, program, env, step: env[step.ins[1]],
         "cursors.moved_too_far_by_one_of_three_in_each_lane",
     ),
+    EngineMutant(
+        "promised sums never wrapped",
+        "engine.totals:is_exact",
+        _constant(True),
+        "assumptions.a_total_in_a_type_too_narrow",
+    ),
+    EngineMutant(
+        "what was cut to bytes is still all there",
+        "engine.totals:_holds_all",
+        _constant(True),
+        "assumptions.a_total_of_what_was_cut_to_bytes",
+    ),
 ]

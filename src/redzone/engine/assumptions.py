@@ -15,6 +15,7 @@ from redzone.engine.either import use_either
 from redzone.engine.program import SIMPLE, Assumption, Program, Step
 from redzone.engine.refine import ALL, BUDGET, Infeasible, Refiner
 from redzone.engine.rising import use_order
+from redzone.engine.totals import totals, use_totals
 from redzone.frontend.compat import primitives
 
 #: How often what was learnt is looked at again with what it changed.
@@ -63,7 +64,7 @@ def _conclusions(
         hold(env, step, known)
     refiner, broken = Refiner(program, env), list[Assumption]()
     # What an order says hangs on the ends, of which the other assumptions speak.
-    orders = [one for one in trusted if one.is_condition]
+    orders = [one for one in trusted if one.is_condition or totals(program)]
     for use, one in [*((False, one) for one in trusted), *((True, one) for one in orders)]:
         if one in broken:
             continue
@@ -71,8 +72,10 @@ def _conclusions(
         refiner.budget = BUDGET
         try:
             if use:
-                use_order(program, refiner, one.slot)
-                use_either(program, refiner, one.slot)
+                if one.is_condition:
+                    use_order(program, refiner, one.slot)
+                    use_either(program, refiner, one.slot)
+                use_totals(program, refiner)
             else:
                 refiner.narrow(one.slot, one.fact, ALL)
                 refiner.again()
