@@ -405,3 +405,106 @@ def a_total_of_each_row(n, x):
 def a_total_of_each_row_and_sums_of_columns(n, x):
     redzone.assume(n.sum(1) <= 9)
     return x[jnp.cumsum(n, 0)]  #: unknown
+
+
+# Neighbours: how far apart they are at least and at most.
+
+
+@case(f32(10), i32(5))
+def strictly_rising(x, p):
+    redzone.assume(p[1:] > p[:-1])
+    redzone.assume((p[0] >= 0) & (p[-1] <= 9))
+    return x[p[1] + 3]  #: safe
+
+
+@case(f32(10), i32(5))
+def strictly_rising_and_one_too_far(x, p):
+    redzone.assume(p[1:] > p[:-1])
+    redzone.assume((p[0] >= 0) & (p[-1] <= 9))
+    return x[p[1] + 4]  #: unsafe
+
+
+@case(f32(6), i32(5))
+def strictly_rising_without_their_places(x, p):
+    redzone.assume(p[1:] > p[:-1])
+    redzone.assume((p[0] >= 0) & (p[-1] <= 9))
+    return x[p - jnp.arange(5)]  #: safe
+
+
+@case(f32(6), i32(5))
+def rising_without_their_places(x, p):
+    redzone.assume(p[1:] >= p[:-1])
+    redzone.assume((p[0] >= 0) & (p[-1] <= 9))
+    return x[p - jnp.arange(5)]  #: unsafe
+
+
+@case(i32(4), f32(16))
+def steps_of_at_most_five(s, x):
+    redzone.assume(s[0] == 0)
+    redzone.assume((s[1:] >= s[:-1]) & (s[1:] - s[:-1] <= 5))
+    return x[s]  #: safe
+
+
+@case(i32(4), f32(16))
+def steps_of_at_most_six(s, x):
+    redzone.assume(s[0] == 0)
+    redzone.assume((s[1:] >= s[:-1]) & (s[1:] - s[:-1] <= 6))
+    return x[s]  #: unsafe
+
+
+@case(i32(4), f32(16))
+def differences_of_at_most_five(s, x):
+    redzone.assume(s[0] == 0)
+    redzone.assume(jnp.diff(s) <= 5)
+    redzone.assume(s[1:] >= s[:-1])
+    return x[s]  #: safe
+
+
+@case(i32(4), f32(16))
+def at_most_five_more_than_the_one_before(s, x):
+    redzone.assume(s[0] == 0)
+    redzone.assume((s[1:] >= s[:-1]) & (s[1:] <= s[:-1] + 5))
+    return x[s]  #: safe
+
+
+@case(i32(40, min=0, max=100), f32(40))
+def a_walk_from_the_first(s, x):
+    redzone.assume(s[0] == 0)
+    redzone.assume(abs(s[1:] - s[:-1]) <= 1)
+    return x[s]  #: safe
+
+
+@case(i32(3, 6), f32(11))
+def strictly_rising_rows(p, x):
+    redzone.assume((p[:, 0] >= 0) & (p[:, -1] <= 10))
+    redzone.assume(p[:, 1:] > p[:, :-1])
+    return x[p[:, :3] + 3]  #: safe
+
+
+@case(u8(2), f32(156))
+def steps_of_bytes_that_may_wrap(s, x):
+    # From 200 to 50 is a step of 106.
+    redzone.assume(s[0] >= 100)
+    redzone.assume(s[1:] - s[:-1] <= 200)
+    return x[255 - s[1].astype(int)]  #: unsafe
+
+
+@case(u8(3, max=40), f32(26))
+def steps_of_bytes_that_do_not_wrap(s, x):
+    redzone.assume(s[0] <= 15)
+    redzone.assume(s[1:] - s[:-1] <= 5)
+    return x[s]  #: safe
+
+
+@case(i8(2), f32(28))
+def a_byte_and_a_hundred_may_wrap(s, x):
+    # 100 and as much again is -56.
+    redzone.assume(s[1:] + jnp.int8(100) <= s[:-1])
+    return x[jnp.maximum(s[1], 0)]  #: requires
+
+
+@case(i8(3), f32(104))
+def a_byte_and_five_that_do_not_wrap(s, x):
+    redzone.assume(s[0] <= 93)
+    redzone.assume(s[1:] <= s[:-1] + jnp.int8(5))
+    return x[jnp.maximum(s, 0)]  #: safe

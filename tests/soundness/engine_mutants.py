@@ -632,4 +632,22 @@ ENGINE_MUTANTS = [
         _constant(True),
         "assumptions.a_total_of_what_was_cut_to_bytes",
     ),
+    EngineMutant(
+        "neighbours and a number never wrap",
+        "engine.neighbours:Term.fits",
+        _constant(True),
+        "assumptions.a_byte_and_a_hundred_may_wrap",
+    ),
+    EngineMutant(
+        "differences of neighbours never wrap",
+        "engine.neighbours:_use_apart",
+        lambda right: lambda lo, hi, k, one, order: right(lo, hi, k, one._replace(width=one.width * 4), order),
+        "assumptions.steps_of_bytes_that_may_wrap",
+    ),
+    EngineMutant(
+        "steps begin with the first",
+        "engine.neighbours:_use_less",
+        lambda right: lambda lo, hi, k, one: right(lo, hi, k, one._replace(by=one.by + 1)),
+        "assumptions.strictly_rising_and_one_too_far",
+    ),
 ]

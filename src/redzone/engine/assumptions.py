@@ -12,6 +12,7 @@ from typing import Any
 
 from redzone.domains import Fact, meet
 from redzone.engine.either import use_either
+from redzone.engine.neighbours import use_steps
 from redzone.engine.program import SIMPLE, Assumption, Program, Step
 from redzone.engine.refine import ALL, BUDGET, Infeasible, Refiner
 from redzone.engine.rising import use_order
@@ -74,6 +75,7 @@ def _conclusions(
             if use:
                 if one.is_condition:
                     use_order(program, refiner, one.slot)
+                    use_steps(program, refiner, one.slot)
                     use_either(program, refiner, one.slot)
                 use_totals(program, refiner)
             else:

@@ -8,7 +8,6 @@ Along one dimension of several, every row is in order.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -50,6 +49,8 @@ def use_order(program: Program, refiner: Refiner, condition: int) -> None:
 
 #: The slot of an array and one of its dimensions.
 Rows = tuple[int, int]
+#: Part of an array along a dimension: where it starts and ends, and the dimension's size.
+Cut = tuple[Rows, int, int, int]
 
 
 def _ordered(program: Program, refiner: Refiner, condition: int) -> Iterator[tuple[Rows, bool]]:
@@ -72,7 +73,7 @@ def _ordered(program: Program, refiner: Refiner, condition: int) -> Iterator[tup
 
 def _neighbours(program: Program, a: int, b: int) -> tuple[Rows, bool] | None:
     """For two slices of one array, each element beside its neighbour: the array, and whether a is the later."""
-    one, other = _cut(program, a), _cut(program, b)
+    one, other = cut_of(program, a), cut_of(program, b)
     if one is None or other is None or one[0] != other[0]:
         return None
     rows, start, stop, size = one
@@ -98,8 +99,8 @@ def _differences(program: Program, refiner: Refiner, a: int, b: int) -> tuple[Ro
     return None
 
 
-def _cut(program: Program, slot: int) -> tuple[Rows, int, int, int] | None:
-    """For a slice of integers along one dimension: of what, where it starts and ends, and the dimension's size."""
+def cut_of(program: Program, slot: int) -> Cut | None:
+    """For a slice of integers along one dimension, which part of what it is."""
     step = program.defs.get(slot)
     while step is not None and step.rule is SAME:
         step = program.defs.get(step.ins[0])
@@ -118,20 +119,27 @@ def _cut(program: Program, slot: int) -> tuple[Rows, int, int, int] | None:
     return (step.ins[0], axis), int(starts[axis]), int(stops[axis]), int(shape[axis])
 
 
+def parts_of(program: Program, refiner: Refiner, slot: int, axis: int) -> list[tuple[Cut, int, Fact]]:
+    """The parts of an array along a dimension that promises are made from: which, the array's rank, what is known."""
+    found = []
+    for step in program.supporting():
+        cut = cut_of(program, step.outs[0]) if _reads(step, slot) else None
+        if cut is None or cut[0][1] != axis:
+            continue
+        for place in (step.outs[0], *_same_as(program, step.outs[0])):
+            fact = summarised(refiner.current(place, ALL))
+            if type(fact.lo) is int and type(fact.hi) is int:
+                found.append((cut, len(step.eqn.invars[0].aval.shape), fact))
+    return found
+
+
 def _end(program: Program, refiner: Refiner, slot: int, axis: int, which: int) -> Fact | None:
     """What is known of the first elements of all rows, or of their last."""
     best: Fact | None = None
-    for step in program.supporting():
-        cut = _cut(program, step.outs[0]) if _reads(step, slot) else None
-        if cut is None or cut[0][1] != axis:
-            continue
-        at = 0 if which == 0 else cut[3] - 1
-        if (cut[1], cut[2]) != (at, at + 1):
-            continue
-        for place in (step.outs[0], *_same_as(program, step.outs[0])):
-            fact: Any = summarised(refiner.current(place, ALL))
-            if type(fact.lo) is int and type(fact.hi) is int:
-                best = fact if best is None else meet(best, fact) or best
+    for (_, start, stop, size), _, fact in parts_of(program, refiner, slot, axis):
+        at = 0 if which == 0 else size - 1
+        if (start, stop) == (at, at + 1):
+            best = fact if best is None else meet(best, fact) or best
     return best
 
 
