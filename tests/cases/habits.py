@@ -435,3 +435,64 @@ def after_the_token_that_ends_where_there_is_one_more(x, tokens):
 @case(f32(6), i32(6, min=0, max=9))
 def after_the_first_that_is_no_padding(x, tokens):
     return x[jnp.argmin(tokens == 0) + 1]  #: unsafe
+
+
+# The first that may be taken.
+
+
+@case(i32(min=0, max=7), f32(8))
+def the_first_neighbour_that_is_inside(pos, x):
+    q = pos + jnp.array([-1, 1])
+    ok = (q >= 0) & (q < 8)
+    return x[q[jnp.argmax(ok)]]  #: safe
+
+
+@case(i32(min=0, max=7), f32(6))
+def the_first_neighbour_that_may_be_outside(pos, x):
+    q = pos + jnp.array([-1, 1])
+    ok = (q >= 0) & (q < 8)
+    return x[q[jnp.argmax(ok)]]  #: safe unsafe
+
+
+@case(i32(min=0, max=7), f32(8))
+def the_first_neighbour_where_none_may_be_inside(pos, x):
+    q = pos + jnp.array([5, 6])
+    ok = q < 8
+    return x[q[jnp.argmax(ok)]]  #: safe unsafe
+
+
+@case(i32(min=0, max=7), f32(8))
+def the_first_neighbour_of_which_one_is_inside(pos, x):
+    q = pos + jnp.array([-1, 1, 5])
+    ok = (q >= 0) & (q < 8)
+    redzone.assume(ok.any())
+    return x[q[jnp.argmax(ok)]]  #: safe
+
+
+@case(i32(min=0, max=90), f32(8))
+def the_first_neighbour_of_which_one_is_counted(pos, x):
+    q = pos + jnp.array([-1, 1, 5])
+    ok = (q >= 0) & (q < 8)
+    redzone.assume(ok.sum() > 0)
+    return x[q[jnp.argmax(ok)]]  #: safe
+
+
+@case(i32(min=0, max=90), f32(8))
+def the_first_of_others_of_which_one_is_inside(pos, x):
+    q = pos + jnp.array([-1, 1, 5])
+    ok = (q >= 0) & (q < 8)
+    redzone.assume(ok.any())
+    return x[q[::-1][jnp.argmax(ok)]]  #: safe unsafe
+
+
+@case(i32(5, min=0, max=9), flag(5), f32(9))
+def the_first_that_is_set_and_inside(q, free, x):
+    ok = free & (q < 9)
+    redzone.assume(ok.any())
+    return x[q[jnp.argmax(ok)]]  #: safe
+
+
+@case(i32(5, min=0, max=9), flag(5), f32(9))
+def the_first_that_is_set_or_none(q, free, x):
+    ok = free & (q < 9)
+    return x[q[jnp.argmax(ok)]]  #: safe unsafe

@@ -650,4 +650,10 @@ ENGINE_MUTANTS = [
         lambda right: lambda lo, hi, k, one: right(lo, hi, k, one._replace(by=one.by + 1)),
         "assumptions.strictly_rising_and_one_too_far",
     ),
+    EngineMutant(
+        "some of the bools is true",
+        "engine.first:_is_any",
+        _constant(True),
+        "habits.the_first_neighbour_where_none_may_be_inside",
+    ),
 ]

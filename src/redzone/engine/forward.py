@@ -18,6 +18,7 @@ from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.between import Between, within
 from redzone.engine.columns import column_facts
 from redzone.engine.either import in_either, parts_of
+from redzone.engine.first import first_of, read_first
 from redzone.engine.interleaved import Interleaved, interleaved, put_together
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import before, running_sum, summed
@@ -37,7 +38,7 @@ _SELECT = RULES[primitives()["select_n_p"]]
 _ADD, _SUB, _MUL = (RULES[primitives()[n]] for n in ("add_p", "sub_p", "mul_p"))
 _BLENDED = frozenset((_ADD, _SUB, _MUL))
 _CONVERT = primitives()["convert_element_type_p"]
-_DIV = RULES[primitives()["div_p"]]
+_DIV, _READ = (RULES[primitives()[n]] for n in ("div_p", "dynamic_slice_p"))
 #: What puts two padded arrays into one.
 _JOINING = frozenset((_ADD, ADDED_ONCE, *(RULES[primitives()[n]] for n in ("or_p", "xor_p", "max_p", "min_p"))))
 #: The rules whose steps are looked at closer, or computed in another way.
@@ -45,6 +46,7 @@ _MORE: dict[Any, Any] = {
     _SELECT: _SELECT,
     **{RULES[primitives()[n]]: summed for n in ("cumsum_p", "reduce_sum_p")},
     _DIV: _DIV,
+    _READ: _READ,
     **dict.fromkeys(_BLENDED | _JOINING, _BLENDED),
 }
 #: A sum beyond this has the bounds of its integer type.
@@ -225,6 +227,12 @@ class Runner:
                 if more is not None:
                     if more is _DIV:
                         env[outs[0]] = quotient(program, env, step)
+                    elif more is _READ:
+                        if step.extra is None:
+                            step.extra = first_of(program, step) or False
+                            step.volatile = bool(step.extra)
+                        if step.extra:
+                            env[outs[0]] = read_first(program, env, step, step.extra, env[outs[0]])
                     elif step.extra is not False:
                         self.blend(program, env, step)
             else:

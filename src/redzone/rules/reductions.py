@@ -136,10 +136,30 @@ def multiplied(a: Fact, fewest: Any, most: Any, info: DtypeInfo) -> Fact:
     return integers.multiplied(a, fewest, most, info)
 
 
-@rule("argmax_p", "argmin_p", needs="none")
+@rule("argmin_p", needs="none")
 def _arg_extreme(eqn: Any, *_: Fact) -> Fact:
     n = _count(eqn.invars[0].aval.shape, eqn.params["axes"])
     return wrapped(0, n - 1, 0 if n == 1 else 1, of(eqn.outvars[0]))
+
+
+@rule("argmax_p", needs="given")
+def _argmax(eqn: Any, a: Fact) -> Fact:
+    """The first place of a row of bools that holds is none that cannot, and none behind one that must.
+
+    Where none holds it is the first place of all.
+    """
+    aval = eqn.invars[0].aval
+    plain: Fact = _arg_extreme(eqn)
+    if of(eqn.invars[0]).kind != "b" or type(a.lo) is not np.ndarray or a.lo.shape != tuple(aval.shape) != (1,):
+        return plain
+    if a.lo.ndim != 1:
+        return plain
+    can, must = np.flatnonzero(a.hi), np.flatnonzero(a.lo)
+    if must.size:
+        first, last = int(can[0]), int(must[0])
+    else:
+        first, last = 0, int(can[-1]) if can.size else 0
+    return Fact(first, last, 0 if first == last else 1) if last <= plain.hi else plain
 
 
 @rule("cumsum_p")
