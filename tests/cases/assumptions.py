@@ -329,7 +329,7 @@ def places_of_a_few_that_are_set(mask, x):
 @case(flag(12), f32(3))
 def places_of_one_more_than_there_is_room_for(mask, x):
     redzone.assume(mask.sum() <= 4)
-    return x[jnp.cumsum(mask) - 1]  #: unknown
+    return x[jnp.cumsum(mask) - 1]  #: unsafe
 
 
 @case(i32(5), f32(10))
