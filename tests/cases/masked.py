@@ -296,7 +296,7 @@ def the_derivative_of_what_is_dropped(v, i):
 
 @case(f32(21), i32(min=0, max=30))
 def read_then_written_in_one_case(x, i):
-    return jnp.where(i < 21, x.at[0].set(x[i]), x)  #: requires safe
+    return jnp.where(i < 21, x.at[0].set(x[i]), x)  #: masked safe
 
 
 @case(f32(21), i32(min=0, max=30))
@@ -1107,3 +1107,255 @@ def a_sum_the_other_way_round(x, row, column):
 def a_sum_the_other_way_round_of_what_may_be_negative(x, row, column):
     ok = (row + column < 10) & (row >= 0)
     return jnp.where(ok, x.at[column + row].get(mode="promise_in_bounds"), 0.0)  #: unsafe
+
+
+# Kept or thrown away as one: whatever is made of it on the way, it must come out of a select.
+
+
+@case(i32(64), i32(min=0, max=63), i32(min=-1, max=64))
+def moved_from_one_square_to_another(board, start, end):
+    ok = _inside(end, 64)
+    piece = board[start]  #: safe
+    moved = board.at[end].set(piece)  #: masked
+    return jnp.where(ok, moved.at[start].set(0), board)  #: safe
+
+
+@case(i32(64), i32(min=0, max=63), i32(min=-1, max=64))
+def moved_one_square_too_far(board, start, end):
+    ok = (end >= 0) & (end <= 64)
+    piece = board[start]  #: safe
+    moved = board.at[end].set(piece)  #: unsafe
+    return jnp.where(ok, moved.at[start].set(0), board)  #: safe
+
+
+@case(i32(64), i32(min=0, max=63), i32(min=-1, max=64))
+def moved_and_also_seen(board, start, end):
+    ok = _inside(end, 64)
+    piece = board[start]  #: safe
+    moved = board.at[end].set(piece)  #: unsafe
+    return jnp.where(ok, moved.at[start].set(0), board), moved.sum()  #: safe
+
+
+@case(i32(8), i32(min=0, max=8), i32(min=0, max=8))
+def swapped_if_both_are_there(x, i, j):
+    ok = _inside(i, 8) & _inside(j, 8)
+    a, b = x[i], x[j]  #: masked
+    return jnp.where(ok, x.at[i].set(b).at[j].set(a), x)  #: masked
+
+
+@case(i32(8), i32(min=0, max=8), i32(min=0, max=8))
+def swapped_if_one_is_there(x, i, j):
+    ok = _inside(i, 8)
+    a = x[i]  #: masked
+    b = x[j]  #: unsafe
+    x = jnp.where(ok, x.at[i].set(b), x)  #: masked
+    return jnp.where(ok, x.at[j].set(a), x)  #: unsafe
+
+
+@case(f32(8), i32(min=-1, max=8))
+def put_beside_others(x, i):
+    return jnp.where(_inside(i, 8), jnp.stack([x[i], 1.0]), 0.0)  #: masked
+
+
+@case(f32(8), i32(min=-1, max=8))
+def put_beside_others_under_half_a_condition(x, i):
+    return jnp.where(i >= 0, jnp.stack([x[i], 1.0]), 0.0)  #: unsafe
+
+
+@case(f32(8), i32(min=-1, max=8))
+def a_state_of_which_all_is_taken_back(x, i):
+    old = {"x": x, "first": x[0], "twice": x * 2}
+    written = x.at[i].add(1.0)  #: masked
+    new = {"x": written.at[0].add(1.0), "first": x[i], "twice": jnp.sort(written)}  #: masked safe
+    return jax.tree.map(lambda a, b: jnp.where(_inside(i, 8), a, b), new, old)
+
+
+@case(f32(8), i32(min=-1, max=8))
+def a_state_of_which_one_part_stays(x, i):
+    written = x.at[i].add(1.0)  #: unsafe
+    return jnp.where(_inside(i, 8), written.at[0].add(1.0), x), jnp.sort(written)  #: safe
+
+
+@case(f32(8), i32(min=-1, max=8))
+def written_and_gone_through(x, i):
+    written = x.at[i].set(1.0)  #: masked
+    summed = lax.fori_loop(0, 7, lambda k, x: x.at[k + 1].add(x[k]), written)  #: safe
+    return jnp.where(_inside(i, 8), summed, x)
+
+
+@case(f32(8), i32(min=-1, max=8))
+def written_and_gone_through_beside_another_carry(x, i):
+    def step(k, both):
+        a, b = both
+        return a.at[k].add(1.0), b + k  #: safe
+
+    written = x.at[i].set(1.0)  #: masked
+    summed, count = lax.fori_loop(0, 7, step, (written, 0))
+    return jnp.where(_inside(i, 8), summed, x), count
+
+
+@case(f32(8), i32(min=-1, max=8))
+def written_and_gone_through_into_another_carry(x, i):
+    def step(k, both):
+        a, b = both
+        return a + 1.0, b + a[k]  #: safe
+
+    written = x.at[i].set(1.0)  #: unsafe
+    summed, total = lax.fori_loop(0, 7, step, (written, 0.0))
+    return jnp.where(_inside(i, 8), summed, x), total
+
+
+@case(f32(8), i32(min=-1, max=8))
+def taken_back_in_a_loop(x, i):
+    ok, written = _inside(i, 8), x.at[i].set(1.0)  #: masked
+    return lax.fori_loop(0, 7, lambda k, y: jnp.where(ok, y.at[k].add(1.0), x), written)  #: safe
+
+
+@case(f32(8), i32(min=-1, max=8), i32(min=0, max=3))
+def taken_back_in_a_loop_that_may_not_run(x, i, n):
+    ok, written = _inside(i, 8), x.at[i].set(1.0)  #: unsafe
+    return lax.fori_loop(0, n, lambda k, y: jnp.where(ok, y.at[k].add(1.0), x), written)  #: safe
+
+
+@case(f32(8), i32(min=-1, max=8))
+def a_loop_as_long_as_what_was_read(x, i):
+    # Outside, it may be any number, and the loop need not end.
+    read = x.at[i].get(mode="promise_in_bounds")  #: unsafe
+    return jnp.where(_inside(i, 8), lax.while_loop(lambda c: c < read, lambda c: c + 1.0, 0.0), 0.0)
+
+
+@case(f32(8), i32(min=-1, max=8))
+def a_loop_as_long_as_what_is_let_through(x, i):
+    read = jnp.where(_inside(i, 8), jnp.stack([x[i], 1.0]).min(), 0.0)  #: masked
+    return lax.while_loop(lambda c: c < read, lambda c: c + 1.0, 0.0)
+
+
+@case(f32(8), i32(min=-1, max=8))
+def printed_before_it_is_thrown_away(x, i):
+    read = x[i]  #: requires
+    jax.debug.callback(lambda _: None, read)
+    return jnp.where(_inside(i, 8), jnp.stack([read, 1.0]), 0.0)
+
+
+@case(f32(8), i32(min=-1, max=8))
+def printed_after_it_is_thrown_away(x, i):
+    read = jnp.where(_inside(i, 8), jnp.stack([x[i], 1.0]), 0.0)  #: masked
+    jax.debug.callback(lambda _: None, read)
+    return read
+
+
+@case(f32(8), i32(min=-1, max=8))
+def printed_in_a_loop(x, i):
+    def step(total, k):
+        jax.debug.callback(lambda _: None, total)
+        return total + k, None
+
+    read = x[i]  #: requires
+    return jnp.where(_inside(i, 8), lax.scan(step, read, x)[0], 0.0)
+
+
+@case(f32(8), i32(min=-1, max=8))
+def a_branch_that_takes_what_was_written_or_not(x, i):
+    written = x.at[i].set(1.0).at[0].set(2.0)  #: masked safe
+    return lax.cond(_inside(i, 8), lambda new, old: new, lambda new, old: old, written, x)
+
+
+@case(f32(8), i32(min=-1, max=8))
+def a_branch_that_looks_at_what_was_written_either_way(x, i):
+    written = x.at[i].set(1.0).at[0].set(2.0)  #: unsafe safe
+    return lax.cond(_inside(i, 8), lambda new, old: new, lambda new, old: old + new[3], written, x)
+
+
+@case(f32(8), i32(min=-1, max=8))
+def free_and_inside(x, i):
+    # What was read is part of the condition: where it counts, the rest of that holds.
+    ok = _inside(i, 8) & (x[i] == 0)  #: masked
+    return jnp.where(ok, x.at[i].set(1.0).at[0].add(x[i]), x)  #: masked safe
+
+
+@case(f32(8), i32(min=-1, max=8))
+def free_or_inside(x, i):
+    ok = _inside(i, 8) | (x[i] == 0)  #: unsafe
+    return jnp.where(ok, x.at[i].set(1.0).at[0].add(1.0), x)  #: unsafe safe
+
+
+@case(f32(8), i32(min=-1, max=8))
+def written_by_a_function_and_thrown_away(x, i):
+    @jax.jit
+    def put(x, i):
+        return x.at[i].set(1.0).at[0].add(1.0), x.sum()  #: masked safe
+
+    new, total = put(x, i)
+    return jnp.where(_inside(i, 8), new, x), total
+
+
+@case(f32(8), i32(min=-1, max=8))
+def written_by_a_function_and_summed_up(x, i):
+    @jax.jit
+    def put(x, i):
+        new = x.at[i].set(1.0).at[0].add(1.0)  #: unsafe safe
+        return new, new.sum()
+
+    new, total = put(x, i)
+    return jnp.where(_inside(i, 8), new, x), total
+
+
+@case(f32(8), i32(min=-1, max=8), f32(8))
+def one_element_of_what_was_written_is_taken(x, i, mask):
+    # Each element by its own condition: one of them is enough.
+    return jnp.where(_inside(i, 8) & (mask > 0), x.at[i].set(1.0)[::-1], x)  #: masked
+
+
+@case(f32(8), i32(min=-1, max=8), f32(8))
+def one_element_of_what_was_written_is_taken_by_itself(x, i, mask):
+    return jnp.where(_inside(i, 8) | (mask > 0), x.at[i].set(1.0)[::-1], x)  #: unsafe
+
+
+@case(f32(8), i32(5, min=-1, max=8))
+def taken_back_each_time(x, i):
+    def step(x, k):
+        return jnp.where(_inside(k, 8), x.at[k].set(1.0).at[0].add(1.0), x), None  #: masked safe
+
+    return lax.scan(step, x, i)[0]
+
+
+@case(f32(8), i32(5, min=-1, max=8))
+def taken_back_one_by_one_after_all(x, i):
+    def step(x, k):
+        return x.at[k].set(1.0).at[0].add(1.0), _inside(k, 8)  #: unsafe safe
+
+    written, ok = lax.scan(step, x, i)
+    return jnp.where(ok[0], written, x)
+
+
+@case(f32(3, 8), i32(3, min=-1, max=8))
+def lanes_put_in_order(x, i):
+    # What is outside in one lane is seen in another.
+    read = jax.vmap(lambda row, k: row.at[k].get(mode="promise_in_bounds"))(x, i)  #: unsafe
+    return jnp.where(_inside(i, 8), jnp.sort(read), 0.0)
+
+
+@case(f32(8), i32(min=-1, max=8))
+def a_branch_that_looks_at_what_was_read_either_way(x, i):
+    read = jnp.stack([x.at[i].get(mode="promise_in_bounds"), 1.0])  #: unsafe
+    return lax.cond(_inside(i, 8), lambda v: v.sum(), lambda v: v.max(), read)
+
+
+@case(f32(8), i32(min=-1, max=8))
+def what_was_read_decides_a_branch_too(x, i):
+    read = x.at[i].get(mode="promise_in_bounds")  #: unsafe
+    kept = jnp.where(_inside(i, 8), jnp.stack([read, 1.0]), 0.0)
+    return kept, lax.cond(read > 9, lambda: 1.0, lambda: 2.0)
+
+
+@case(f32(8), i32(min=-1, max=8))
+def what_was_read_goes_into_another_carry(x, i):
+    read = x.at[i].get(mode="promise_in_bounds")  #: unsafe
+    first, second = lax.fori_loop(0, 3, lambda k, c: (c[0] + 1.0, c[1] + c[0]), (read, 0.0))
+    return jnp.where(_inside(i, 8), first, 0.0), second
+
+
+@case(f32(8), i32(min=0, max=30), f32(8))
+def what_was_read_is_replaced_here_and_there(x, i, mask):
+    read = x.at[i].get(mode="promise_in_bounds")  #: unsafe
+    return jnp.where(~_inside(i, 8) & (mask > 0), 0.0, jnp.full(8, read)[::-1])

@@ -56,6 +56,14 @@ def _constant(value: Any) -> Callable[[Any], Any]:
     return lambda _: lambda *args, **kwargs: value
 
 
+def _carries_stay_apart(right: Any) -> Any:
+    def scan(self: Any, at: Any, eqn: Any, given: Any) -> Any:
+        first, count = compat.scan_counts(eqn.params)
+        return [*given[first : first + count], *((),) * (len(eqn.outvars) - count)]
+
+    return scan
+
+
 def _never_negative(right: Any) -> Any:
     return lambda index, wrapped, n: (max(wrapped.lo, index.lo, 0), min(wrapped.hi, index.hi))
 
@@ -655,5 +663,27 @@ ENGINE_MUTANTS = [
         "engine.first:_is_any",
         _constant(True),
         "habits.the_first_neighbour_where_none_may_be_inside",
+        "of two ways to a result one is looked at",
+        "prove.whole:Whole.either",
+        lambda right: lambda self, several: tuple(sorted(right(self, several), key=int.bit_count)[-1:]),
+        "masked.a_branch_that_looks_at_what_was_read_either_way",
+    ),
+    EngineMutant(
+        "nobody sees which branch is taken",
+        "prove.whole:Whole.branches",
+        lambda right: lambda self, at, eqn, given: right(self, at, eqn, [(), *given[1:]]),
+        "masked.what_was_read_decides_a_branch_too",
+    ),
+    EngineMutant(
+        "what a loop carries stays apart",
+        "prove.whole:Whole.scan",
+        _carries_stay_apart,
+        "masked.what_was_read_goes_into_another_carry",
+    ),
+    EngineMutant(
+        "where not both hold neither does",
+        "prove.whole:_OR",
+        lambda right: compat.primitives()["and_p"],
+        "masked.what_was_read_is_replaced_here_and_there",
     ),
 ]

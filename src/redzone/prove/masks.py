@@ -25,6 +25,7 @@ from redzone.prove.exact import Exact
 from redzone.prove.passing import NotMasked, is_reshape, moved, zero_or_one
 from redzone.prove.seen import ANYWHERE, CLOSE, INSIDE, judged
 from redzone.prove.uses import SCATTERS, Uses
+from redzone.prove.whole import ACCESSES, Whole, picks
 
 _P = primitives()
 _SELECT, _BROADCAST, _CONCATENATE = _P["select_n_p"], _P["broadcast_in_dim_p"], _P["concatenate_p"]
@@ -67,7 +68,7 @@ def _selects(
         if not eqn.outvars:
             raise NotMasked
         if primitive is _SELECT and position >= 1:
-            found = _Found(eqn, eqn.invars[0], _picks(eqn, position - 1), places, _identity(eqn.invars[0]))
+            found = _Found(eqn, eqn.invars[0], picks(eqn, position - 1), places, _identity(eqn.invars[0]))
             yield from _further(uses, jaxpr, found, min(depth, NEXT), finite)
         elif primitive in CALLS and CALLS[primitive] in ("jaxpr", "call_jaxpr"):
             try:
@@ -127,14 +128,6 @@ def _leaving(uses: Uses, jaxpr: Any, var: Any, places: tuple[int, ...], depth: i
         for k, there, stays in inside:
             found += _leaving(uses, jaxpr, eqn.outvars[k], there, depth - 1, stays)
     return found
-
-
-def _picks(select: Any, case: int) -> tuple[int, int]:
-    """What a select's condition is, least and most, where it picks a case: beyond the cases it picks the nearest."""
-    which = dtype_info(select.invars[0].aval.dtype)
-    if which.kind == "b":
-        return case, case
-    return case if case else which.min, case if case < len(select.invars) - 2 else which.max
 
 
 def _flag(uses: Uses, jaxpr: Any, atom: Any) -> tuple[Any, tuple[int, ...]] | None:
@@ -383,30 +376,18 @@ def masked_sites(
     for site in sites:
         if not site.columns or site.home is None:
             continue
-        shape, places = _lanes(site)
-        how = DISCARDED.format("read" if site.effect == "read" else "written")
-        result = (site.eqn.outvars[0], places, _reads_finite(site.eqn))
-        home = _View(site.home, [result], [site.eqn.invars[c.operand] for c in site.columns], site.chain)
-        looked = _ends(uses, home)
-        if not looked and places and site.effect == "read":
-            # Where elements of several index tuples are put together, only what decides about all of them will do.
-            shape, home = (), home._replace(results=[(result[0], (), result[2])])
-            looked = _ends(uses, home)
-        if any(one.eqn.primitive in SCATTERS for _, found in looked for one in found):
-            how = DROPPED.format("read" if site.effect == "read" else "written")
-        if not looked:
-            how, looked = NOTHING, _adding(uses, home, site)
-            shape = tuple(site.eqn.invars[1].aval.shape[:-1]) if looked else shape
-        known = [(view, _not_made_from(uses, view, found, shape)) for view, found in looked]
-        if len(known) == 1 and not known[0][0].calls and known[0][1] and all(known[0][1]):
-            thrown[id(site.eqn)] = [[(w.condition, w.picked) for w in ways] for ways in known[0][1]]
-        known = [
-            (view, [[w for w in ways if _is_related(uses, view, w)] for ways in uses_of]) for view, uses_of in known
-        ]
-        if known and all(uses_of and all(uses_of) for _, uses_of in known):
-            told[id(site.eqn)] = how
-            for view, uses_of in known:
-                look(view, id(site.eqn), uses_of)
+        for how, shape, looked in _attempts(uses, site):
+            known = [(view, _not_made_from(uses, view, found, shape)) for view, found in looked]
+            if len(known) == 1 and not known[0][0].calls and known[0][1] and all(known[0][1]):
+                thrown.setdefault(id(site.eqn), [[(w.condition, w.picked) for w in ways] for ways in known[0][1]])
+            known = [
+                (view, [[w for w in ways if _is_related(uses, view, w)] for ways in uses_of]) for view, uses_of in known
+            ]
+            if known and all(uses_of and all(uses_of) for _, uses_of in known):
+                told[id(site.eqn)] = how
+                for view, uses_of in known:
+                    look(view, id(site.eqn), uses_of)
+                break
     if not wanted:
         return {}
     good: dict[Called, int] = {}
@@ -422,6 +403,51 @@ def masked_sites(
 
 #: How many calls around an access are looked at.
 LEVELS = 4
+
+#: In all the jaxprs that decide about an access: what it ends in there.
+_Looked = list[tuple[_View, list[_Found]]]
+
+
+def _attempts(uses: Uses, site: Site) -> Iterable[tuple[str, tuple[Any, ...], _Looked]]:
+    """What may throw away what an access reads or writes: how, of which shape the conditions are, and those."""
+    shape, places = _lanes(site)
+    what = "read" if site.effect == "read" else "written"
+    result = (site.eqn.outvars[0], places, _reads_finite(site.eqn))
+    home = _View(site.home, [result], [site.eqn.invars[c.operand] for c in site.columns], site.chain)
+    looked = _ends(uses, home)
+    if not looked and places and site.effect == "read":
+        # Where elements of several index tuples are put together, only what decides about all of them will do.
+        shape, home = (), home._replace(results=[(result[0], (), result[2])])
+        looked = _ends(uses, home)
+    drops = any(one.eqn.primitive in SCATTERS for _, found in looked for one in found)
+    if looked:
+        yield (DROPPED if drops else DISCARDED).format(what), shape, looked
+    if site.eqn.primitive in ACCESSES and (looked := _whole_ends(uses, home)):
+        yield DISCARDED.format(what), (), looked
+    if looked := _adding(uses, home, site):
+        yield NOTHING, tuple(site.eqn.invars[1].aval.shape[:-1]), looked
+
+
+def _whole_ends(uses: Uses, view: _View, levels: int = LEVELS) -> _Looked:
+    """As `_ends`, of what is kept or thrown away as one, whatever is made of it."""
+    whole = Whole(uses)
+    results = whole.results(view.jaxpr, [v for v, _, _ in view.results])
+    ways = whole.either([whole.seen, *results])
+    if 0 not in ways:
+        every = [
+            [_Found(term.eqn, term.condition, (term.least, term.most), (), ()) for term in whole.conditions(way)]
+            for way in ways
+        ]
+        return [(view, [found[-1]._replace(before=tuple(found[:-1])) for found in every])]
+    if whole.seen or not levels:
+        return []
+    result: _Looked = []
+    for around, _ in _around(uses, view, [(k, (), False) for k, made in enumerate(results) if made]):
+        further = _whole_ends(uses, around, levels - 1)
+        if not further:
+            return []
+        result += further
+    return result
 
 
 def _not_made_from(uses: Uses, view: _View, found: list[_Found], shape: tuple[Any, ...]) -> list[list[_Found]]:
@@ -469,7 +495,7 @@ def _ends(uses: Uses, view: _View, levels: int = LEVELS) -> list[tuple[_View, li
     return result
 
 
-def _adding(uses: Uses, home: _View, site: Site) -> list[tuple[_View, list[_Found]]]:
+def _adding(uses: Uses, home: _View, site: Site) -> _Looked:
     """The conditions under which what is added to an array is anything but zero, where they are plain to see."""
     eqn = site.eqn
     if eqn.primitive is not _SCATTER_ADD:
@@ -479,9 +505,7 @@ def _adding(uses: Uses, home: _View, site: Site) -> list[tuple[_View, list[_Foun
     return _added(uses, home, eqn.invars[2], places, LEVELS)
 
 
-def _added(
-    uses: Uses, view: _View, updates: Any, places: tuple[int, ...], levels: int
-) -> list[tuple[_View, list[_Found]]]:
+def _added(uses: Uses, view: _View, updates: Any, places: tuple[int, ...], levels: int) -> _Looked:
     if type(updates) is Literal:
         return []
     while True:
@@ -542,7 +566,7 @@ def harmless(uses: Uses, jaxpr: Any, updates: Any, places: tuple[int, ...]) -> l
         return [
             one
             for case in _not_zero(uses, jaxpr, made, {})
-            if (one := _case(made, made.invars[0], _picks(made, case), places))
+            if (one := _case(made, made.invars[0], picks(made, case), places))
         ]
     if made.primitive in CALLS and CALLS[made.primitive] in ("jaxpr", "call_jaxpr"):
         inner, _ = open_jaxpr(made.params[CALLS[made.primitive]])
@@ -553,7 +577,7 @@ def harmless(uses: Uses, jaxpr: Any, updates: Any, places: tuple[int, ...]) -> l
         given = dict(zip(inner.invars, made.invars, strict=True))
         cases = _not_zero(uses, inner, select, given)
         condition = given[select.invars[0]]
-        return [one for case in cases if (one := _case(made, condition, _picks(select, case), places))]
+        return [one for case in cases if (one := _case(made, condition, picks(select, case), places))]
     return []
 
 

@@ -45,6 +45,7 @@ class Uses:
         """By jaxpr, then by variable: the equation that makes it, after its place among the others."""
         self.made_from: dict[int, dict[Any, tuple[int, int]]] = {}
         self.calls: dict[int, list[tuple[Any, Any]]] | None = None
+        self.reading: dict[int, dict[Any, list[int]]] = {}
 
     def of(self, jaxpr: Any, var: Any) -> list[tuple[Any, int]]:
         """The equations that read a variable, and as which operand; nothing else may become of it."""
@@ -63,6 +64,17 @@ class Uses:
                         table.setdefault(atom, []).append((eqn, position))
             self.results[id(jaxpr)] = {v for v in jaxpr.outvars if type(v) is not Literal}
         return table.get(var, [])
+
+    def places(self, jaxpr: Any) -> dict[Any, list[int]]:
+        """By variable: which of the equations read it, by their places among the others."""
+        table = self.reading.get(id(jaxpr))
+        if table is None:
+            table = self.reading[id(jaxpr)] = {}
+            for place, eqn in enumerate(jaxpr.eqns):
+                for atom in eqn.invars:
+                    if type(atom) is not Literal:
+                        table.setdefault(atom, []).append(place)
+        return table
 
     def callers(self, jaxpr: Any) -> list[tuple[Any, Any]]:
         """The equations that run a jaxpr and do nothing else, with the jaxprs they stand in; none if it has others."""

@@ -1,0 +1,294 @@
+"""When anything that is made of a value is seen, whatever that is: for what is kept or thrown away as one.
+
+A value goes through equations of any kind. Of each thing that is made from it, it is noted under which conditions it
+is: in ways, of which one must hold, each a set of conditions, of which all must. A select adds a condition to what goes
+through one of its cases, and so does a branch; everything else passes on what comes in. Where none of the ways holds,
+the value changes nothing, be it a number or none: a select throws away NaN as it does anything else.
+
+A condition is one number for all, made without the value; or it is said by what is made with it, as `ok` by
+`ok & (read > 0)`. What is seen are results, and operands of equations that do more than compute, or that nobody knows.
+Whether a loop ends is seen too. So is, in the jaxpr of one device, what is sent to others, as each has its own
+conditions.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from redzone.domains import dtype_info
+from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P
+from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
+from redzone.prove.uses import SCATTERS, Uses
+
+_P = primitives()
+_SELECT, _AND, _OR, _NOT = (_P[f"{name}_p"] for name in ("select_n", "and", "or", "not"))
+_CONVERT = _P["convert_element_type_p"]
+#: Each element of the result is one of the operand's.
+_SPREAD = frozenset(_P[f"{name}_p"] for name in ("broadcast_in_dim", "reshape", "squeeze", "transpose", "copy"))
+#: Equations with a rule that do more than compute their results from their operands on one device.
+_MORE = frozenset(
+    _P[f"{name}_p"]
+    for name in (
+        *("pure_callback", "io_callback", "debug_callback", "create_token", "after_all", "psend", "custom_lin"),
+        *("new_ref", "empty_ref", "freeze", "free_ref"),
+        *("psum", "psum2", "psum_invariant", "pmax", "pmin", "ppermute", "pbroadcast", "pvary", "all_to_all"),
+        *("all_gather", "all_gather_invariant", "reduce_scatter"),
+    )
+    if f"{name}_p" in _P
+)
+#: Accesses that are equations like others: not those of kernels, which change what is there.
+ACCESSES = SCATTERS | {_P[f"{name}_p"] for name in ("gather", "dynamic_slice", "dynamic_update_slice")}
+_COMPUTED = (PLAIN - _MORE) | ACCESSES
+#: How many equations a value is followed through.
+FURTHEST = 400
+#: How many conditions are kept of a way, and how many ways of a value.
+CONDITIONS, WAYS = 6, 8
+#: How many times what a loop carries is looked at until nothing new is made of the value.
+ROUNDS = 6
+#: How many equations back a condition is looked for.
+BACK = 12
+
+
+class Term(NamedTuple):
+    """A condition: a number of the jaxpr asked about, and the least and the most that it must be."""
+
+    condition: Any
+    least: int
+    most: int
+    eqn: Any
+    """The equation of that jaxpr where it was met."""
+
+
+#: Each a set of conditions, a bit for each.
+Ways = tuple[int, ...]
+NEVER: Ways = ()
+ALWAYS: Ways = (0,)
+
+
+class _At(NamedTuple):
+    """A jaxpr that a value is followed in: what is made of it there, and what its inputs are around it."""
+
+    jaxpr: Any
+    ways: dict[Any, Ways]
+    names: dict[Any, Any]
+    """By input: the same number in the jaxpr around."""
+    around: _At | None
+
+
+class Whole:
+    """What is made of a value that is kept or thrown away as one, in a jaxpr and all that this runs."""
+
+    def __init__(self, uses: Uses) -> None:
+        self.uses = uses
+        self.terms: list[Term] = []
+        self.known: dict[tuple[Any, int, int], int] = {}
+        self.against: list[int] = []
+        """By condition: those that cannot hold with it."""
+        self.seen: Ways = NEVER
+        """When something is seen before the results."""
+        self.left = FURTHEST
+        self.eqn: Any = None
+
+    def results(self, jaxpr: Any, values: Iterable[Any]) -> list[Ways]:
+        """When each result of a jaxpr is made from any of these values; `seen` says when anything else is seen."""
+        at = _At(jaxpr, dict.fromkeys(values, ALWAYS), {}, None)
+        self.follow(at)
+        return self.of(at, jaxpr.outvars)
+
+    def follow(self, at: _At) -> None:
+        """Through a jaxpr's equations, in their order."""
+        jaxpr, ways = at.jaxpr, at.ways
+        readers, eqns = self.uses.places(jaxpr), jaxpr.eqns
+        waiting = sorted({place for v in ways for place in readers.get(v, ())})
+        queued = set(waiting)
+        while waiting:
+            place = heapq.heappop(waiting)
+            eqn = eqns[place]
+            if at.around is None:
+                self.eqn = eqn
+            self.left -= 1
+            given = self.of(at, eqn.invars)
+            if self.left < 0:
+                self.see(self.either(given))
+                continue
+            for v, made in zip(eqn.outvars, self.through(at, eqn, given), strict=True):
+                if made:
+                    ways[v] = made
+                    fresh = [k for k in readers.get(v, ()) if k not in queued]
+                    queued.update(fresh)
+                    for k in fresh:
+                        heapq.heappush(waiting, k)
+
+    def of(self, at: _At, atoms: Sequence[Any]) -> list[Ways]:
+        return [NEVER if type(v) is Literal else at.ways.get(v, NEVER) for v in atoms]
+
+    def through(self, at: _At, eqn: Any, given: list[Ways]) -> list[Ways]:
+        """When what an equation yields is made from the value, given when its operands are."""
+        primitive = eqn.primitive
+        if primitive is _SELECT:
+            picked = [self.under(at, ways, eqn.invars[0], picks(eqn, k)) for k, ways in enumerate(given[1:])]
+            return [self.either([given[0], *picked])]
+        if primitive in (_AND, _OR) and eqn.outvars[0].aval.dtype == bool:
+            # Where the other one is False, nothing is made of a conjunction's operand.
+            decisive = (1, 1) if primitive is _AND else (0, 0)
+            return [self.either([self.under(at, w, v, decisive) for w, v in zip(given, eqn.invars[::-1], strict=True)])]
+        if primitive in CALLS and primitive is not SHARD_MAP_P:
+            inner, _ = open_jaxpr(eqn.params[CALLS[primitive]])
+            if len(inner.invars) == len(eqn.invars) and len(inner.outvars) == len(eqn.outvars):
+                return self.inside(at, inner, given, dict(zip(inner.invars, eqn.invars, strict=True)))
+        elif primitive is COND_P:
+            return self.branches(at, eqn, given)
+        elif primitive is SCAN_P:
+            return self.scan(at, eqn, given)
+        elif primitive is WHILE_P:
+            return self.loop(at, eqn, given)
+        elif primitive in _COMPUTED and not eqn.effects:
+            return [self.either(given)] * len(eqn.outvars)
+        self.see(self.either(given))
+        return [NEVER] * len(eqn.outvars)
+
+    def inside(self, at: _At, jaxpr: Any, given: Sequence[Ways], names: dict[Any, Any]) -> list[Ways]:
+        """When the results of a jaxpr that an equation runs are, given when its inputs are."""
+        within = _At(jaxpr, {v: ways for v, ways in zip(jaxpr.invars, given, strict=True) if ways}, names, at)
+        self.follow(within)
+        return self.of(within, jaxpr.outvars)
+
+    def branches(self, at: _At, eqn: Any, given: list[Ways]) -> list[Ways]:
+        index, made = eqn.invars[0], [[given[0]] for _ in eqn.outvars]
+        jaxprs = [open_jaxpr(branch)[0] for branch in eqn.params["branches"]]
+        if eqn.effects:
+            # Which branch is taken is seen by what it does.
+            self.see(given[0])
+        for k, jaxpr in enumerate(jaxprs):
+            picked = [self.under(at, ways, index, _nearest(index, k, len(jaxprs))) for ways in given[1:]]
+            names = dict(zip(jaxpr.invars, eqn.invars[1:], strict=True))
+            for found, ways in zip(made, self.inside(at, jaxpr, picked, names), strict=True):
+                found.append(ways)
+        return [self.either(found) for found in made]
+
+    def scan(self, at: _At, eqn: Any, given: list[Ways]) -> list[Ways]:
+        constants, carries = scan_counts(eqn.params)
+        body, _ = open_jaxpr(eqn.params["jaxpr"])
+        # What a loop carries is another number each time: conditions on that say nothing here.
+        names = dict(zip(body.invars[:constants], eqn.invars[:constants], strict=True))
+        fixed, carried, rest = given[:constants], given[constants : constants + carries], given[constants + carries :]
+        for _ in range(ROUNDS):
+            made = self.inside(at, body, [*fixed, *carried, *rest], names)
+            joined = [self.either(pair) for pair in zip(carried, made[:carries], strict=True)]
+            if joined == carried:
+                runs = type(eqn.params["length"]) is int and eqn.params["length"] >= 1
+                return made if runs else [*carried, *made[carries:]]
+            carried = joined
+        self.see(self.either(given))
+        return [NEVER] * len(eqn.outvars)
+
+    def loop(self, at: _At, eqn: Any, given: list[Ways]) -> list[Ways]:
+        tested, constants = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
+        test, body = (open_jaxpr(eqn.params[name])[0] for name in ("cond_jaxpr", "body_jaxpr"))
+        first = tested + constants
+        mine, fixed, carried = given[:tested], given[tested:first], given[first:]
+        names = dict(zip(test.invars[:tested], eqn.invars[:tested], strict=True))
+        inside = dict(zip(body.invars[:constants], eqn.invars[tested:first], strict=True))
+        for _ in range(ROUNDS):
+            made = self.inside(at, body, [*fixed, *carried], inside)
+            joined = [self.either(pair) for pair in zip(carried, made, strict=True)]
+            if joined == carried:
+                # How often it runs, and whether it ends at all.
+                ends = self.inside(at, test, [*mine, *carried], names)[0]
+                self.see(ends)
+                return [self.either([ways, ends]) for ways in carried]
+            carried = joined
+        self.see(self.either(given))
+        return [NEVER] * len(eqn.outvars)
+
+    def see(self, ways: Ways) -> None:
+        self.seen = self.either([self.seen, ways])
+
+    # Ways
+
+    def either(self, several: Iterable[Ways]) -> Ways:
+        """Where one of any of these holds; what holds only where another does is left out."""
+        every = {way for ways in several for way in ways}
+        if len(every) > 1:
+            every = {way for way in every if not any(one & way == one for one in every if one != way)}
+        return tuple(sorted(every)) if len(every) <= WAYS else ALWAYS
+
+    def under(self, at: _At, ways: Ways, condition: Any, picked: tuple[int, int]) -> Ways:
+        """Where one of these holds and the condition is so, as far as it can be told."""
+        if not ways:
+            return NEVER
+        result = []
+        told = self.told(at, condition, picked, BACK)
+        for way in ways:
+            for bit in told:
+                if way & self.against[bit]:
+                    break
+                if way.bit_count() < CONDITIONS:
+                    way |= 1 << bit
+            else:
+                result.append(way)
+        return self.either([tuple(result)])
+
+    def told(self, at: _At, atom: Any, picked: tuple[int, int], depth: int) -> list[int]:
+        """The conditions, each one number made without the value, that hold where any element is in between."""
+        while depth > 0 and type(atom) is not Literal:
+            depth -= 1
+            made = self.uses.maker(at.jaxpr, atom)
+            if made is None:
+                if atom.aval.shape == () and atom not in at.ways and at.around is None:
+                    break
+                if at.around is None or atom not in at.names:
+                    return []
+                at, atom = at.around, at.names[atom]
+                continue
+            source: Any = made.invars[0] if made.invars else None
+            if made.primitive in _SPREAD:
+                atom = source
+            elif made.primitive is _CONVERT and source.aval.dtype == bool and dtype_info(atom.aval.dtype).integral:
+                holds = [k for k in (0, 1) if picked[0] <= k <= picked[1]]
+                if len(holds) != 1:
+                    return []
+                atom, picked = source, (holds[0], holds[0])
+            elif atom.aval.dtype == bool and made.primitive is _NOT:
+                atom, picked = source, (1 - picked[1], 1 - picked[0])
+            elif atom.aval.dtype == bool and (made.primitive, picked) in ((_AND, (1, 1)), (_OR, (0, 0))):
+                if atom not in at.ways and at.around is None and atom.aval.shape == ():
+                    break
+                return list(dict.fromkeys([bit for v in made.invars for bit in self.told(at, v, picked, depth)]))
+            elif at.around is None and atom.aval.shape == () and atom not in at.ways:
+                break
+            else:
+                return []
+        if type(atom) is Literal or at.around is not None or atom.aval.shape != () or atom in at.ways:
+            return []
+        return [self.bit(atom, picked)]
+
+    def bit(self, condition: Any, picked: tuple[int, int]) -> int:
+        key = (condition, *picked)
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = len(self.terms)
+            self.terms.append(Term(*key, self.eqn))
+            self.against.append(0)
+            for k, one in enumerate(self.terms):
+                if one.condition is condition and (one.most < picked[0] or one.least > picked[1]):
+                    self.against[k] |= 1 << found
+                    self.against[found] |= 1 << k
+        return found
+
+    def conditions(self, way: int) -> list[Term]:
+        return [term for k, term in enumerate(self.terms) if way >> k & 1]
+
+
+def picks(select: Any, case: int) -> tuple[int, int]:
+    """What a select's condition is, least and most, where it picks a case: beyond the cases it picks the nearest."""
+    return _nearest(select.invars[0], case, len(select.invars) - 1)
+
+
+def _nearest(which: Any, case: int, cases: int) -> tuple[int, int]:
+    info = dtype_info(which.aval.dtype)
+    if info.kind == "b":
+        return case, case
+    return case if case else info.min, case if case < cases - 1 else info.max
