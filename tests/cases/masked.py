@@ -1359,3 +1359,86 @@ def what_was_read_goes_into_another_carry(x, i):
 def what_was_read_is_replaced_here_and_there(x, i, mask):
     read = x.at[i].get(mode="promise_in_bounds")  #: unsafe
     return jnp.where(~_inside(i, 8) & (mask > 0), 0.0, jnp.full(8, read)[::-1])
+
+
+# What changes nothing where it is written: 1 in a product, the least number in a maximum, the largest in a minimum.
+
+
+@case(f32(10), i32(6), f32(6))
+def no_more_than_there_is(x, i, y):
+    return x.at[i].max(jnp.where(_inside(i, 10), y, -jnp.inf), mode="promise_in_bounds")  #: masked
+
+
+@case(f32(10), i32(6, min=0, max=10), f32(6))
+def zero_at_least(x, i, y):
+    return x.at[i].max(jnp.where(_inside(i, 10), y, 0.0))  #: unsafe
+
+
+@case(f32(10), i32(6), f32(6))
+def no_less_than_there_is(x, i, y):
+    return x.at[i].min(jnp.where(_inside(i, 10), y, jnp.inf), mode="promise_in_bounds")  #: masked
+
+
+@case(f32(10), i32(6, min=0, max=10), f32(6))
+def no_less_than_nothing(x, i, y):
+    return x.at[i].min(jnp.where(_inside(i, 10), y, -jnp.inf))  #: unsafe
+
+
+@case(f32(10), i32(6), f32(6))
+def times_one(x, i, y):
+    return x.at[i].mul(jnp.where(_inside(i, 10), y, 1.0), mode="promise_in_bounds")  #: masked
+
+
+@case(f32(10), i32(6, min=0, max=10), f32(6))
+def times_zero(x, i, y):
+    return x.at[i].mul(jnp.where(_inside(i, 10), y, 0.0))  #: unsafe
+
+
+@case(f32(10), i32(6, min=0, max=10), f32(6))
+def times_one_too_late(x, i, y):
+    return x.at[i].mul(jnp.where(_inside(i, 11), y, 1.0))  #: unsafe
+
+
+@case(i32(10), i32(6), i32(6))
+def the_least_integer(x, i, y):
+    return x.at[i].max(jnp.where(_inside(i, 10), y, jnp.iinfo(jnp.int32).min))  #: masked
+
+
+@case(i32(10), i32(6, min=0, max=10), i32(6))
+def not_the_least_integer(x, i, y):
+    return x.at[i].max(jnp.where(_inside(i, 10), y, jnp.iinfo(jnp.int32).min + 1))  #: unsafe
+
+
+@case(flag(10), i32(6), flag(6))
+def marked_if_inside(x, i, y):
+    return x.at[i].max(y & _inside(i, 10))  #: masked
+
+
+@case(flag(10), i32(6, min=0, max=10), flag(6))
+def marked_or_inside(x, i, y):
+    return x.at[i].max(y | _inside(i, 10))  #: unsafe
+
+
+@case(flag(10), i32(6), flag(6))
+def marked_unless_outside(x, i, y):
+    return x.at[i].min(y | ~_inside(i, 10))  #: masked
+
+
+@case(i32(10), i32(6, min=0, max=12))
+def counted_if_inside(x, i):
+    return x.at[i].add(i < 10)  #: masked
+
+
+@case(i32(10), i32(6, min=0, max=12))
+def counted_if_nearly_inside(x, i):
+    return x.at[i].add(i <= 10)  #: unsafe
+
+
+@case(f32(10), i32(6, min=0, max=12))
+def kept_if_outside(x, i):
+    return x.at[i].mul(i >= 10)  #: masked
+
+
+@case(f32(10), i32(6, min=0, max=12))
+def kept_if_inside(x, i):
+    return x.at[i].mul(i < 10)  #: unsafe

@@ -3,7 +3,7 @@
 The uses of the result are followed forward through equations that keep each element in its place,
 until each ends as a case of a select or is multiplied by a condition. Then the index is looked at again under
 the condition that its case is taken: if it is inside then, what was read outside is never seen. The same goes for
-an array that was written to. What is added outside is nothing if it is zero then (see `harmless`).
+an array that was written to. What is added outside is nothing if it is zero then, and so on (see `harmless`).
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from redzone.engine.slice import Called, Masks
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.prove.declared import declared_by
 from redzone.prove.exact import Exact
-from redzone.prove.passing import NotMasked, is_reshape, moved, zero_or_one
+from redzone.prove.passing import ADDING, NotMasked, is_reshape, moved, neutral_of, zero_or_one
 from redzone.prove.seen import ANYWHERE, CLOSE, INSIDE, judged
 from redzone.prove.uses import SCATTERS, Uses
 from redzone.prove.whole import ACCESSES, Whole, picks
@@ -30,7 +30,7 @@ from redzone.prove.whole import ACCESSES, Whole, picks
 _P = primitives()
 _SELECT, _BROADCAST, _CONCATENATE = _P["select_n_p"], _P["broadcast_in_dim_p"], _P["concatenate_p"]
 _DOT = _P["dot_general_p"]
-_MUL, _SCATTER_ADD, _TRANSPOSE = _P["mul_p"], _P["scatter_add_p"], _P["transpose_p"]
+_MUL, _TRANSPOSE = _P["mul_p"], _P["transpose_p"]
 _CONVERT, _GATHER, _DYNAMIC_SLICE = _P["convert_element_type_p"], _P["gather_p"], _P["dynamic_slice_p"]
 _TRUE = (1, 1)
 _DECISIVE = {_P["and_p"]: _TRUE, _P["or_p"]: (0, 0)}
@@ -325,6 +325,7 @@ def _unspread(uses: Uses, jaxpr: Any, found: _Found, shape: tuple[Any, ...] | No
 DISCARDED = "may leave the array, but then every use of what was {} is a select that picks the other side"
 DROPPED = "may leave the array, but then every use of what was {} drops it, or picks something else"
 NOTHING = "may leave the array, but what is added there then is zero"
+NEUTRAL = "may leave the array, but what is written there then changes nothing"
 
 
 #: By access whose every use is a select or the like: of each use the conditions, in the access's jaxpr, and the least
@@ -425,7 +426,8 @@ def _attempts(uses: Uses, site: Site) -> Iterable[tuple[str, tuple[Any, ...], _L
     if site.eqn.primitive in ACCESSES and (looked := _whole_ends(uses, home)):
         yield DISCARDED.format(what), (), looked
     if looked := _adding(uses, home, site):
-        yield NOTHING, tuple(site.eqn.invars[1].aval.shape[:-1]), looked
+        nothing = NOTHING if site.eqn.primitive in ADDING else NEUTRAL
+        yield nothing, tuple(site.eqn.invars[1].aval.shape[:-1]), looked
 
 
 def _whole_ends(uses: Uses, view: _View, levels: int = LEVELS) -> _Looked:
@@ -496,20 +498,23 @@ def _ends(uses: Uses, view: _View, levels: int = LEVELS) -> list[tuple[_View, li
 
 
 def _adding(uses: Uses, home: _View, site: Site) -> _Looked:
-    """The conditions under which what is added to an array is anything but zero, where they are plain to see."""
+    """The conditions under which what is written changes anything, where they are plain to see."""
     eqn = site.eqn
-    if eqn.primitive is not _SCATTER_ADD:
+    neutral = neutral_of(eqn)
+    if neutral is None:
         return []
     windows = eqn.params["dimension_numbers"].update_window_dims
     places = tuple(d for d in range(len(eqn.invars[2].aval.shape)) if d not in windows)
-    return _added(uses, home, eqn.invars[2], places, LEVELS)
+    return _added(uses, home, eqn.invars[2], places, neutral, eqn, LEVELS)
 
 
-def _added(uses: Uses, view: _View, updates: Any, places: tuple[int, ...], levels: int) -> _Looked:
+def _added(
+    uses: Uses, view: _View, updates: Any, places: tuple[int, ...], neutral: Any, reader: Any, levels: int
+) -> _Looked:
     if type(updates) is Literal:
         return []
     while True:
-        found = harmless(uses, view.jaxpr, updates, places)
+        found = harmless(uses, view.jaxpr, updates, places, neutral, reader)
         if found:
             return [(view, found)]
         made = uses.maker(view.jaxpr, updates)
@@ -519,7 +524,7 @@ def _added(uses: Uses, view: _View, updates: Any, places: tuple[int, ...], level
             # Only dimensions of one element come in between.
             dims = tuple(made.params["broadcast_dimensions"])
             places = tuple([dims.index(p) for p in places if p in dims])
-        elif made.primitive is not _CONVERT:
+        elif made.primitive is not _CONVERT or not _converts(made, neutral):
             return []
         updates = made.invars[0]
     if made is not None or updates not in view.jaxpr.invars or not levels:
@@ -527,7 +532,7 @@ def _added(uses: Uses, view: _View, updates: Any, places: tuple[int, ...], level
     position, result = view.jaxpr.invars.index(updates), []
     every: list[_Result] = [(k, (), False) for k in range(len(view.jaxpr.outvars))]
     for around, call in _around(uses, view, every):
-        further = _added(uses, around, call.invars[position], places, levels - 1)
+        further = _added(uses, around, call.invars[position], places, neutral, call, levels - 1)
         if not further:
             return []
         result += further
@@ -552,54 +557,72 @@ def _lanes(site: Site) -> tuple[tuple[Any, ...], tuple[int, ...]]:
     return shape, tuple(int(lanes[d]) for d in range(len(shape)))
 
 
-def harmless(uses: Uses, jaxpr: Any, updates: Any, places: tuple[int, ...]) -> list[_Found]:
-    """The condition under which what is added to an array is anything but zero, if this jaxpr shows it."""
+def harmless(
+    uses: Uses, jaxpr: Any, updates: Any, places: tuple[int, ...], neutral: Any = 0, reader: Any = None
+) -> list[_Found]:
+    """The condition under which what is written is anything but what changes nothing, if this jaxpr shows it.
+
+    To add 0 changes nothing, nor does to multiply by 1, or the least number in a maximum. `reader` takes it.
+    """
     made = uses.maker(jaxpr, updates)
     if made is None:
         return []
-    if made.primitive is _MUL:
+    if made.primitive is _MUL and neutral == 0 and updates.aval.dtype != bool:
         for flag, other in zip(map(functools.partial(_flag, uses, jaxpr), made.invars), made.invars[::-1], strict=True):
             if flag is not None and _is_finite(uses, jaxpr, other):
                 return [_Found(made, flag[0], _TRUE, places, flag[1])]
         return []
+    found: list[_Found | None] = []
     if made.primitive is _SELECT:
-        return [
-            one
-            for case in _not_zero(uses, jaxpr, made, {})
-            if (one := _case(made, made.invars[0], picks(made, case), places))
-        ]
-    if made.primitive in CALLS and CALLS[made.primitive] in ("jaxpr", "call_jaxpr"):
+        cases = _not_neutral(uses, jaxpr, made, {}, neutral)
+        found = [_case(made, made.invars[0], picks(made, case), places) for case in cases]
+    elif made.primitive in CALLS and CALLS[made.primitive] in ("jaxpr", "call_jaxpr"):
         inner, _ = open_jaxpr(made.params[CALLS[made.primitive]])
         out = inner.outvars[made.outvars.index(updates)]
         select = uses.maker(inner, out) if type(out) is not Literal else None
-        if select is None or select.primitive is not _SELECT or select.invars[0] not in inner.invars:
-            return []
-        given = dict(zip(inner.invars, made.invars, strict=True))
-        cases = _not_zero(uses, inner, select, given)
-        condition = given[select.invars[0]]
-        return [one for case in cases if (one := _case(made, condition, picks(select, case), places))]
-    return []
+        if select is not None and select.primitive is _SELECT and select.invars[0] in inner.invars:
+            given = dict(zip(inner.invars, made.invars, strict=True))
+            cases = _not_neutral(uses, inner, select, given, neutral)
+            found = [_case(made, given[select.invars[0]], picks(select, case), places) for case in cases]
+    if not any(found) and reader is not None and updates.aval.dtype == bool and neutral in (0, 1):
+        # A condition itself: 0 or 1 as a number, and False or True as it is.
+        other = int(not neutral)
+        found = [_case(reader, updates, (other, other), places)]
+    return [one for one in found if one is not None]
 
 
 def _case(eqn: Any, condition: Any, picked: tuple[int, int], places: tuple[int, ...]) -> _Found | None:
     return None if type(condition) is Literal else _Found(eqn, condition, picked, places, _identity(condition))
 
 
-def _not_zero(uses: Uses, jaxpr: Any, select: Any, given: dict[Any, Any]) -> list[int]:
-    """The one case of a select between two that is not plainly zero."""
-    cases = [k for k, atom in enumerate(select.invars[1:]) if not _is_zero(uses, jaxpr, atom, given)]
+def _not_neutral(uses: Uses, jaxpr: Any, select: Any, given: dict[Any, Any], neutral: Any) -> list[int]:
+    """The one case of a select between two that does not plainly change nothing."""
+    cases = [k for k, atom in enumerate(select.invars[1:]) if not _is_plainly(uses, jaxpr, atom, given, neutral)]
     return cases if len(select.invars) == 3 and len(cases) == 1 else []
 
 
-def _is_zero(uses: Uses, jaxpr: Any, atom: Any, given: dict[Any, Any]) -> bool:
-    """Whether a value is made of the literal 0; `given` says what a call passes for the inputs of a jaxpr."""
+def _is_plainly(uses: Uses, jaxpr: Any, atom: Any, given: dict[Any, Any], number: Any) -> bool:
+    """Whether a value is made of a literal number; `given` says what a call passes for the inputs of a jaxpr."""
     while type(atom) is not Literal:
         made = uses.maker(jaxpr, atom)
         if made is None or made.primitive not in (_BROADCAST, _CONVERT):
             outer = given.get(atom)
-            return bool(isinstance(outer, Literal) and outer.val == 0)
+            return bool(isinstance(outer, Literal) and outer.val == number)
+        if made.primitive is _CONVERT and not _converts(made, number):
+            return False
         atom = made.invars[0]
-    return bool(atom.val == 0)
+    return bool(atom.val == number)
+
+
+def _converts(eqn: Any, number: Any) -> bool:
+    """Whether a conversion makes this number, of the one type, the same number of the other."""
+    source, target = (dtype_info(v.aval.dtype) for v in (eqn.invars[0], eqn.outvars[0]))
+    if number in (0, 1):
+        return True
+    if source.integral and target.integral:
+        return bool(max(source.min, target.min) <= number <= min(source.max, target.max))
+    # An infinite one: there are floats of eight bits without.
+    return source.kind == target.kind == "f" and min(source.bits, target.bits) >= 16
 
 
 def _is_aligned(found: _Found, shape: tuple[Any, ...]) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from redzone.domains import dtype_info
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES
 
@@ -24,6 +25,9 @@ _MIXED = frozenset(
     for name in ("concatenate", "slice", "pad", "rev", "cumsum", "cumprod", "cummax", "cummin")
     if f"{name}_p" in _P
 )
+#: Writes that add to what is there, or take from it.
+ADDING = frozenset(_P[f"{name}_p"] for name in ("scatter_add", "scatter_sub") if f"{name}_p" in _P)
+_LESS, _MORE, _TIMES = _P["scatter_min_p"], _P["scatter_max_p"], _P["scatter_mul_p"]
 
 
 class NotMasked(Exception):
@@ -111,6 +115,19 @@ def _multiplied(eqn: Any, position: int, places: tuple[int, ...]) -> tuple[int, 
     free = [[d for d in range(len(shapes[k])) if d not in contracting[k] and d not in batch[k]] for k in (0, 1)]
     first = len(rest) + (len(free[0]) if position == 1 else 0)
     return tuple(first + free[position].index(p) for p in places)
+
+
+def neutral_of(scatter: Any) -> Any:
+    """What changes nothing where a scatter writes it; None where there is no such number, or it is no scatter."""
+    primitive, info = scatter.primitive, dtype_info(scatter.outvars[0].aval.dtype)
+    if primitive in ADDING:
+        return 0
+    if primitive is _TIMES:
+        return 1
+    if primitive not in (_LESS, _MORE) or info.kind == "x":
+        return None
+    # Of floats these are infinite.
+    return info.min if primitive is _MORE else info.max
 
 
 def zero_or_one(maker: Any, atom: Any) -> tuple[Any, tuple[int, ...]] | None:
