@@ -1232,7 +1232,7 @@ def a_loop_as_long_as_what_is_let_through(x, i):
 
 @case(f32(8), i32(min=-1, max=8))
 def printed_before_it_is_thrown_away(x, i):
-    read = x[i]  #: requires
+    read = x[i]  #: unsafe
     jax.debug.callback(lambda _: None, read)
     return jnp.where(_inside(i, 8), jnp.stack([read, 1.0]), 0.0)
 
@@ -1250,7 +1250,7 @@ def printed_in_a_loop(x, i):
         jax.debug.callback(lambda _: None, total)
         return total + k, None
 
-    read = x[i]  #: requires
+    read = x[i]  #: unsafe
     return jnp.where(_inside(i, 8), lax.scan(step, read, x)[0], 0.0)
 
 

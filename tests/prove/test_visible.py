@@ -24,6 +24,14 @@ def seen(function, *arguments):
     return [is_visible(traced.jaxpr, site, list(arguments)) for site in reads]
 
 
+def written(function, *arguments):
+    """The same of each write."""
+    traced = trace(function, arguments, {})
+    inventory = analyse(traced.jaxpr, [source.fact() for source in traced.inputs]).inventory
+    writes = [site for site in inventory.sites.values() if site.effect == "write"]
+    return [is_visible(traced.jaxpr, site, list(arguments)) for site in writes]
+
+
 def read(x, i):
     return x.at[i].get(mode="promise_in_bounds")
 
@@ -68,3 +76,54 @@ def test_thrown_away(function, arguments):
 )
 def test_seen(function, arguments):
     assert seen(function, *arguments)[0]
+
+
+def put(x, i):
+    return x.at[i].set(1.0, mode="promise_in_bounds")
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (lambda x, i: jnp.where(i < 9, put(x, i), x), (X, LAST)),
+        (lambda x, i: jnp.where(i < 9, jnp.sort(put(x, i)), x), (X, LAST)),
+        (lambda x, i: jnp.where(i < 9, lax.dynamic_update_slice(x, x[:2], (i,)), x), (X, LAST)),
+        (lambda x, i: lax.cond(i < 9, lambda y: y, lambda y: x, put(x, i)), (X, LAST)),
+        (jax.vmap(lambda x, i: jnp.where(i < 9, put(x, i), x)), (ROWS, LANES)),
+        (lambda x, i: x.at[i].max(jnp.where(i < 9, 1.0, -jnp.inf)), (X, LAST)),
+        (lambda x, i: x.at[i].add(jnp.where(i < 9, 1.0, 0.0)), (X, LANES)),
+    ],
+)
+def test_written_and_thrown_away(function, arguments):
+    assert written(function, *arguments) == [False]
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (put, (X, LAST)),
+        (lambda x, i: jnp.where(i < 10, put(x, i), x), (X, LAST)),
+        (lambda x, i: put(x, i)[0], (X, LAST)),
+        (lambda x, i: x.at[i].max(jnp.where(i < 9, 1.0, 0.0)), (X, LAST)),
+        (jax.vmap(lambda x, i: jnp.where(i < 10, put(x, i), x)), (ROWS, LANES)),
+        # Another lane is what is thrown away.
+        (lambda x, i: jnp.where(i[::-1, None] < 9, jax.vmap(put)(x, i), x), (ROWS, np.array([9, 2, 0], np.int32))),
+    ],
+)
+def test_written_and_seen(function, arguments):
+    assert written(function, *arguments) == [True]
+
+
+def shown(x, i):
+    jax.debug.callback(lambda _: None, read(x, i))
+    return jnp.where(i < 9, read(x, i), 0.0)
+
+
+def shown_where_it_is_inside(x, i):
+    jax.debug.callback(lambda _: None, jnp.where(i < 9, read(x, i), 0.0))
+    return x[0]
+
+
+def test_what_is_printed_is_seen():
+    assert seen(shown, X, LAST) == [True, False]
+    assert seen(shown_where_it_is_inside, X, LAST) == [False]

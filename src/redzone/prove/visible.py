@@ -1,14 +1,16 @@
-"""Does anybody see what is read outside an array? What was read there is followed to the program's results.
+"""Does anybody see what is read or written outside an array? It is followed to the program's results.
 
-A read that leaves its array on some input is a mistake only if it matters: lanes of a batched loop that are done,
+An access that leaves its array on some input is a mistake only if it matters: lanes of a batched loop that are done,
 branches that vmap turned into selects and masks of the program's own throw away much. The program is run once more on
 that input, and each number knows whether it was made from what was read outside: a select passes on what it picks, a
-write what it writes, a rearrangement moves it, anything else spreads it. Where it reaches no result, the input shows
-nothing. What decides a branch, or goes on as an index, is seen.
+write what it writes, a rearrangement moves it, anything else spreads it. Of an array that was written to outside, any
+number may be another. Where it reaches no result, the input shows nothing. What decides a branch, goes on as an index,
+or is printed, is seen.
 """
 
 from __future__ import annotations
 
+import weakref
 from typing import Any
 
 import numpy as np
@@ -16,9 +18,12 @@ import numpy as np
 from redzone.access.site import Site
 from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
+from redzone.prove.concrete_random import is_key, words
+from redzone.prove.passing import neutral_of
 from redzone.prove.replay import Broken, GaveUp, Purse, Replay
 from redzone.prove.replay_plan import Plan
 from redzone.prove.shards import Place
+from redzone.prove.uses import SCATTERS
 from redzone.rules import RULES
 
 _P = primitives()
@@ -38,6 +43,8 @@ _MOVED: dict[Any, tuple[int, ...] | None] = {
 }
 #: What can make nothing of a number: choosing another, and conditions that are decided without it.
 _HIDING = frozenset((_SELECT, _AND, _OR, _P["scatter_p"], _P["dynamic_update_slice_p"]))
+#: The accesses that are followed.
+_FOLLOWED = SCATTERS | {_GATHER, _DYNAMIC_SLICE, _P["dynamic_update_slice_p"]}
 #: What running a program to its end may cost.
 COST = 4_000
 #: A program with more equations is not run for it.
@@ -45,16 +52,49 @@ LONGEST = 600
 
 
 def is_visible(closed: Any, site: Site, arguments: list[Any]) -> bool:
-    """Whether what an access reads outside its array on these inputs reaches any result, as far as can be told."""
-    if site.effect != "read" or site.eqn.primitive not in (_GATHER, _DYNAMIC_SLICE):
+    """Whether what an access reads or writes outside on these inputs reaches any result, as far as can be told."""
+    if site.eqn.primitive not in _FOLLOWED:
         return True
-    if _equations(open_jaxpr(closed)[0], LONGEST) > LONGEST:
+    follow = _following(closed, site)
+    if not follow.hides:
         return True
-    purse = Purse(COST, compiles=False, each=COST)
-    # Numbers need only be about right.
-    purse.sure = purse
-    follow = _Following(closed, site, purse)
-    return not follow.may_hide(follow.jaxpr, set()) or follow.reaches_a_result(arguments)
+    key = tuple([_identity(a) for a in arguments])
+    found = follow.known.get(key)
+    if found is None:
+        found = follow.known[key] = follow.reaches_a_result(arguments)
+    return found
+
+
+class _Latest:
+    """Who follows the accesses of the program that was asked about last."""
+
+    def __init__(self) -> None:
+        self.closed: Any = None
+        """The program, as long as somebody else knows it."""
+        self.following: dict[int, _Following] = {}
+
+
+_LATEST = _Latest()
+
+
+def _following(closed: Any, site: Site) -> _Following:
+    """Who follows an access: what was found out about the program is known for the next input."""
+    latest = _LATEST
+    if latest.closed is None or latest.closed() is not closed:
+        latest.closed, latest.following = weakref.ref(closed), {}
+    following = latest.following
+    found = following.get(id(site.eqn))
+    if found is None or found.site is not site:
+        purse = Purse(COST, compiles=False, each=COST)
+        # Numbers need only be about right.
+        purse.sure = purse
+        found = following[id(site.eqn)] = _Following(closed, site, purse)
+    return found
+
+
+def _identity(value: Any) -> Any:
+    """Equal for equal arrays of one shape and type."""
+    return np.asarray(words(value) if is_key(value) else value).tobytes()
 
 
 def _equations(jaxpr: Any, enough: int) -> int:
@@ -70,6 +110,10 @@ def _equations(jaxpr: Any, enough: int) -> int:
 
 class _Seen(Exception):
     """What was read outside decides where the program goes, or nobody can tell what it does."""
+
+
+class _Hidden(Exception):
+    """Nothing that was made from it is left."""
 
 
 class Marked:
@@ -101,13 +145,28 @@ class _Following(Replay):
         super().__init__(closed, [site], purse)
         self.site = site
         self.left_once = False
-        """Whether anything was read outside."""
+        """Whether anything was read or written outside."""
+        self.known: dict[Any, bool] = {}
+        """By inputs: what came of it."""
+        self.asked: frozenset[int] = frozenset()
+        """The results that may be made from what was read."""
+        self.whole: Plan | None = None
+        self.ends: list[int] = []
+        """By place of a value in the whole program's plan: after which step nobody needs it."""
+        self.last = -1
+        """The last step of that which holds the access."""
+        self.hides = _equations(self.jaxpr, LONGEST) <= LONGEST and self.may_hide(self.jaxpr, set())
+        """Whether anything can throw it away, and that is looked for."""
+
+    def inside(self, eqn: Any) -> bool:
+        # Whatever does more than compute is run too.
+        return bool(eqn.effects) or super().inside(eqn)
 
     def may_hide(self, jaxpr: Any, reached: set[Any]) -> bool:
         """Whether what is read meets anything that can throw it away; `reached` is what it has come to, and grows."""
         for eqn in jaxpr.eqns:
             mine = [k for k, v in enumerate(eqn.invars) if type(v) is not Literal and v in reached]
-            if not mine and not self.inside(eqn):
+            if not mine and not super().inside(eqn):
                 continue
             if eqn.primitive in CALLS:
                 inner = open_jaxpr(eqn.params[CALLS[eqn.primitive]])[0]
@@ -117,35 +176,68 @@ class _Following(Replay):
                 made = zip(eqn.outvars, inner.outvars, strict=False)
                 reached.update([v for v, result in made if type(result) is not Literal and result in within])
                 continue
-            if eqn.primitive in _HIDING or (eqn.primitive not in PLAIN and eqn is not self.site.eqn):
+            if (
+                eqn.primitive in _HIDING
+                or (eqn is self.site.eqn and neutral_of(eqn) is not None)
+                or (eqn.primitive not in PLAIN and eqn is not self.site.eqn)
+            ):
                 return True
             reached.update(eqn.outvars)
         return False
 
     def reaches_a_result(self, arguments: list[Any]) -> bool:
-        jaxpr, reached = self.jaxpr, set[Any]()
-        for eqn in jaxpr.eqns:
-            if self.inside(eqn) or any(type(v) is not Literal and v in reached for v in eqn.invars):
-                reached.update(eqn.outvars)
-        asked = frozenset(i for i, v in enumerate(jaxpr.outvars) if type(v) is not Literal and v in reached)
-        self.left = self.purse.each
+        if self.whole is None:
+            self.whole = self.prepared()
+        self.left, self.left_once, self.place = self.purse.each, False, {}
+        self.path.clear()
         try:
             with np.errstate(all="ignore"):
-                results = self.run(self.plan(jaxpr, self.consts, asked), self.plainly(arguments))
+                results = self.run(self.whole, self.plainly(arguments))
+        except _Hidden:
+            return False
         except (GaveUp, Broken, _Seen):
             return True
-        return not self.left_once or any(results[i] is None or type(results[i]) is Marked for i in asked)
+        return not self.left_once or any(results[i] is None or type(results[i]) is Marked for i in self.asked)
+
+    def prepared(self) -> Plan:
+        """What is run of the program."""
+        jaxpr, reached = self.jaxpr, set[Any]()
+        for eqn in jaxpr.eqns:
+            if super().inside(eqn) or any(type(v) is not Literal and v in reached for v in eqn.invars):
+                reached.update(eqn.outvars)
+        self.asked = frozenset(i for i, v in enumerate(jaxpr.outvars) if type(v) is not Literal and v in reached)
+        plan = self.plan(jaxpr, self.consts, self.asked)
+        self.ends = [-1] * len(plan.values)
+        for at, step in enumerate(plan.steps):
+            for k in step[2]:
+                self.ends[k] = at
+            if super().inside(step[0]):
+                self.last = at
+        for k in plan.results:
+            self.ends[k] = len(plan.steps)
+        return plan
 
     def run(self, plan: Plan, arguments: list[Any]) -> list[Any]:
-        values = plan.values.copy()
+        values, whole = plan.values.copy(), plan is self.whole
         values[: len(arguments)] = arguments
-        for eqn, mine, operands, places, _, single, function, _ in plan.steps:
+        for at, (eqn, mine, operands, places, _, single, function, _) in enumerate(plan.steps):
             self.left -= 1
             if self.left < 0:
                 raise GaveUp
             inputs = [values[k] for k in operands]
+            if single is not None:
+                for value in inputs:
+                    if value is None or type(value) is Marked:
+                        break
+                else:
+                    values[places[0]] = single(*inputs)
+                    continue
             for k, result in zip(places, self.results(eqn, inputs, mine, single, function), strict=False):
                 values[k] = result
+            if whole and at >= self.last and self.left_once:
+                ends = self.ends
+                if not any(type(v) is Marked and ends[k] > at for k, v in enumerate(values)):
+                    raise _Hidden
         return [values[k] for k in plan.results]
 
     def results(self, eqn: Any, inputs: list[Any], mine: frozenset[int], single: Any, function: Any) -> list[Any]:
@@ -155,12 +247,14 @@ class _Following(Replay):
             return self.plain_results(eqn, inputs, mine, single, function)
         if eqn.primitive in (COND_P, SCAN_P, WHILE_P, SHARD_MAP_P):
             return self.step(eqn, inputs, mine)
+        if eqn.effects:
+            raise _Seen
         given = [_plain(x) for x in inputs]
         known = given[0] is not None and type(inputs[0]) is not Marked
         if not reads and eqn.primitive is _SELECT and known and not np.ndim(given[0]):
             # Of the other cases nothing need be known.
             return [inputs[1 + min(max(int(given[0]), 0), len(inputs) - 2)]]
-        results = self.plain_results(eqn, given, mine, single, function)
+        results = self.plain_results(eqn, self.moved_inside(given) if reads else given, mine, single, function)
         if any(result is None for result in results):
             raise _Seen
         masks = [self.spread(eqn, inputs, function, results)] if len(results) == 1 else None
@@ -175,6 +269,8 @@ class _Following(Replay):
         ]
 
     def plain_results(self, eqn: Any, inputs: list[Any], mine: frozenset[int], single: Any, function: Any) -> list[Any]:
+        if eqn.effects and eqn.primitive not in (COND_P, SCAN_P, WHILE_P, SHARD_MAP_P):
+            return [None] * len(eqn.outvars)
         known = all(x is not None for x in inputs)
         if single is not None and known:
             return [single(*inputs)]
@@ -211,12 +307,12 @@ class _Following(Replay):
         return np.full(shape, any(m.any() for m in masks))
 
     def outside(self, inputs: list[Any]) -> Any:
-        """For each element of the access's result, whether it was read by an index tuple that leaves the array."""
+        """For each element of the access's result, whether an index tuple that leaves the array makes it another."""
         eqn, columns = self.site.eqn, self.site.columns
         if any(c.also is not None or c.repeat != 1 or inputs[c.operand] is None for c in columns):
             return None
-        shape = eqn.outvars[0].aval.shape
-        if eqn.primitive is _DYNAMIC_SLICE:
+        shape, numbers = eqn.outvars[0].aval.shape, eqn.params.get("dimension_numbers")
+        if numbers is None:
             return np.full(shape, any(not 0 <= int(inputs[c.operand]) <= c.limit for c in columns))
         indices = np.asarray(inputs[1])
         left: Any = np.zeros(indices.shape[:-1], bool)
@@ -224,9 +320,38 @@ class _Following(Replay):
             # Whole numbers of any width, compared as such.
             index = indices[..., c.column].astype(object)
             left = left | np.asarray((index < 0) | (index > c.limit), bool)
+        if eqn.primitive is not _GATHER:
+            return self.written_outside(inputs, left)
         batch = iter(left.shape)
-        offsets = eqn.params["dimension_numbers"].offset_dims
+        offsets = numbers.offset_dims
         return np.broadcast_to(left.reshape([1 if d in offsets else next(batch) for d in range(len(shape))]), shape)
+
+    def moved_inside(self, inputs: list[Any]) -> list[Any]:
+        """A scatter's operands with index tuples that can be run: what they write in their lane does not matter."""
+        eqn = self.site.eqn
+        if eqn.primitive not in SCATTERS or inputs[1] is None:
+            return inputs
+        indices = np.array(inputs[1])
+        for c in self.site.columns:
+            if c.column is not None and type(c.limit) is int:
+                limit = min(c.limit, int(np.iinfo(indices.dtype).max))
+                indices[..., c.column] = np.clip(indices[..., c.column], 0, max(limit, 0))
+        return [inputs[0], indices, *inputs[2:]]
+
+    def written_outside(self, inputs: list[Any], left: Any) -> Any:
+        """As `outside`, given which index tuples of a scatter leave: all of their lane, unless that changes nothing."""
+        eqn = self.site.eqn
+        shape, numbers = eqn.outvars[0].aval.shape, eqn.params["dimension_numbers"]
+        neutral, updates = neutral_of(eqn), np.asarray(inputs[2])
+        self.left_once = self.left_once or bool(left.any())
+        if neutral is not None:
+            left = left & np.asarray(updates != neutral).any(axis=tuple(numbers.update_window_dims))
+        lanes = dict(zip(numbers.scatter_indices_batching_dims, numbers.operand_batching_dims, strict=True))
+        left = left.any(axis=tuple([d for d in range(left.ndim) if d not in lanes]))
+        # What is left are the lanes, in the order of the indices.
+        order = [lanes[d] for d in sorted(lanes)]
+        left = left.transpose(sorted(range(left.ndim), key=lambda d: order[d]))
+        return np.broadcast_to(left.reshape([n if d in order else 1 for d, n in enumerate(shape)]), shape)
 
     def decides(self, value: Any) -> Any:
         if type(value) is Marked:
