@@ -663,6 +663,8 @@ ENGINE_MUTANTS = [
         "engine.first:_is_any",
         _constant(True),
         "habits.the_first_neighbour_where_none_may_be_inside",
+    ),
+    EngineMutant(
         "of two ways to a result one is looked at",
         "prove.whole:Whole.either",
         lambda right: lambda self, several: tuple(sorted(right(self, several), key=int.bit_count)[-1:]),
