@@ -220,10 +220,9 @@ def _update(self: Elements, context: Context, step: Step, place: Place) -> list[
 
 
 def _scatter(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
-    """An array with one window written over, or added to, where the window lies inside."""
+    """An array with one window written over, where the window lies inside."""
     eqn, shape = step.eqn, step.eqn.invars[0].aval.shape
-    adds = eqn.primitive.name == "scatter-add"
-    if not adds and eqn.params.get("update_jaxpr") is not None:
+    if eqn.params.get("update_jaxpr") is not None:
         raise NotAffine
     site = ACCESSES[eqn.primitive](eqn, ())
     if site.count != 1 or any(type(n) is not int for n in (*shape, *site.window)):
@@ -259,11 +258,7 @@ def _scatter(self: Elements, context: Context, step: Step, place: Place) -> list
     rank = len(eqn.invars[2].aval.shape)
     to = dict(zip(numbers.update_window_dims, kept, strict=True))
     updates = [(r, tuple(at[to[d]] if d in to else Linear(0) for d in range(rank))) for r, at in inside]
-    written = _read(self, context, step.ins[2], updates)
-    if adds:
-        before = _read(self, context, step.ins[0], [(r, place) for r, _ in inside])
-        written = [(both, old + more) for both, old, more in self.pairs(before, written)]
-    return written + _read(self, context, step.ins[0], [(r, place) for r in outside])
+    return _read(self, context, step.ins[2], updates) + _read(self, context, step.ins[0], [(r, place) for r in outside])
 
 
 def _reduce_one(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
@@ -289,7 +284,6 @@ MOVEMENT: dict[str, Handler] = {
     "gather": _gather,
     "dynamic_update_slice": _update,
     "scatter": _scatter,
-    "scatter_add": _scatter,
     "reduce_and": _reduce_one,
     "reduce_or": _reduce_one,
     "reduce_max": _reduce_one,
