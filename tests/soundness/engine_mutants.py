@@ -559,7 +559,7 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "a number beyond the cases picks none",
-        "prove.masks:_picks",
+        "prove.masks:picks",
         lambda right: lambda _, case: (case, case),
         "masked.a_number_beyond_the_cases_picks_the_last",
     ),
