@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from redzone.domains import Fact, summarised
 from redzone.engine.either import PARTS, alternatives
-from redzone.engine.program import COMPARISONS, SIMPLE, Step
+from redzone.engine.program import COMPARISONS, SIMPLE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, comparisons
 
 if TYPE_CHECKING:
@@ -19,6 +19,17 @@ if TYPE_CHECKING:
 
 #: The carries, and steps of the body of which it is known then what they yield.
 Way = tuple[dict[int, Fact], dict[Step, Fact]]
+
+
+def _parts(test: Program) -> list[tuple[tuple[int, int], ...]]:
+    known: list[tuple[tuple[int, int], ...]] | None = test.memo.get("ways")
+    if known is None:
+        known = [()]
+        for parts, _ in alternatives(test, test.outs[0]):
+            if len(known) * len(parts) <= PARTS:
+                known = [(*way, part) for way in known for part in parts]
+        test.memo["ways"] = known
+    return known
 
 
 class Condition:
@@ -41,7 +52,7 @@ class Condition:
         """The carries among its inputs: the place of each, and which it is."""
         self.batched = bool(self.test.jaxpr.outvars[0].aval.shape)
         """Whether there is one for each lane: the loop goes on while any holds."""
-        self.parts: list[tuple[tuple[int, int], ...]] | None = None
+        self.parts = _parts(self.test)
         """The ways in which it can hold, where it is looked at one by one: bools, and what each is then."""
         self.toward: dict[int, Fact] = {}
         """By carry: what else holds of it while the loop goes on."""
@@ -79,17 +90,16 @@ class Condition:
     def _says(self, env: list[Any], truth: int) -> dict[int, Fact] | None:
         return self._implied(env, ((self.test.outs[0], truth),))
 
+    def has_ways(self, lane: bool) -> bool:
+        """Whether it is looked at part by part."""
+        return len(self.parts) > 1 and (lane or not self.batched)
+
     def ways(self, now: dict[int, Fact], lane: bool = False) -> list[Way]:
         """What holds while it goes on, for each part of `a or b` in it; nothing where there is none.
 
         Whenever the loop goes on, or a lane of it does, it is in one of these ways.
         """
-        if self.parts is None:
-            self.parts = [()]
-            for parts, _ in alternatives(self.test, self.test.outs[0]):
-                if len(self.parts) * len(parts) <= PARTS:
-                    self.parts = [(*way, part) for way in self.parts for part in parts]
-        if len(self.parts) < 2 or (self.batched and not lane):
+        if not self.has_ways(lane):
             return []
         env, found = self.tested(now), list[Way]()
         for parts in self.parts:

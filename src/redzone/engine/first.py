@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, join, leq, meet, scalar, settle, summarised
-from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.engine.refine import HERE, Infeasible, assuming
+from redzone.engine.tabulate import made_from
 from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
@@ -171,15 +171,9 @@ def _tabulated(program: Program, env: list[Any], step: Step, first: First, known
         return known
     result: Fact | None = None
     for value in range(given.lo, given.hi + 1, given.step):
-        facts: dict[int, Any] = {first.source: scalar(value)}
-        for one in first.steps:
-            operands = [facts[s] if s in facts else program.template[s] for s in one.ins]
-            try:
-                facts[one.outs[0]] = one.rule.apply(one.eqn, *operands)  # type: ignore[union-attr]
-            except Exception as error:
-                if not is_inconclusive(error):
-                    raise
-                return known
-        made = summarised(facts[step.outs[0]])
+        made = made_from(program, first.steps, first.source, value, step.outs[0])
+        if made is None:
+            return known
+        made = summarised(made)
         result = made if result is None else join(result, made)
     return known if result is None else meet(known, result) or known

@@ -703,7 +703,9 @@ def _while(
                 # What a lane that is done computes is thrown away: only running lanes make new carries.
                 held = when(carries.now, 1, lane)
                 env = runner.run(body, feed(held if held is not None else carries.now), False)
-                if all(leq(carries.out(env, i), carries.now[i]) for i in carries.moving):
+                if not condition.has_ways(lane) or all(
+                    leq(carries.out(env, i), carries.now[i]) for i in carries.moving
+                ):
                     return env
                 ways = condition.ways(carries.now, lane)
                 return carries.in_one_of(env, [_run_told(runner, body, feed(way), told) for way, told in ways])

@@ -7,6 +7,7 @@ with few values, its facts for each value of that, joined, hold and are as exact
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from redzone.domains import Fact, join, meet, scalar
@@ -49,7 +50,7 @@ def tabulated(program: Program, env: list[Any], step: Step, known: Fact) -> Fact
     steps, source = plan
     result: Fact | None = None
     for value in range(lo, hi + 1, given.step):
-        made = _made(program, steps, source, value, step.outs[0])
+        made = made_from(program, steps, source, value, step.outs[0])
         if made is None:
             return known
         result = made if result is None else join(result, made)
@@ -57,7 +58,8 @@ def tabulated(program: Program, env: list[Any], step: Step, known: Fact) -> Fact
     return meet(known, result) or known
 
 
-def _made(program: Program, steps: list[Step], source: int, value: int, out: int) -> Fact | None:
+def made_from(program: Program, steps: Sequence[Step], source: int, value: int, out: int) -> Fact | None:
+    """What steps make of one number; None where a rule cannot tell."""
     facts: dict[int, Fact] = {source: scalar(value)}
     template = program.template
     for step in steps:

@@ -161,7 +161,8 @@ class Deciding(Seeking):
             self.cornered |= self.at_some_sizes([*still, *(site for site in broken if id(site.eqn) in proved)])
         self.cornered |= self.steered([site for site in still if id(site.eqn) not in self.cornered])
         self.cornered |= self.drawn([site for site in still if id(site.eqn) not in self.cornered])
-        self.cornered |= self.at_first([(site, seen) for site, seen in open_sites if site in still])
+        shown = proved.difference(of_bools).union(self.cornered, self.wraps)
+        self.cornered |= self.at_first([(site, seen) for site, seen in open_sites if id(site.eqn) not in shown])
         self.cornered |= self.together(open_sites)
         self.cornered |= {key: witness for key, witness in self.kept.items() if key not in self.cornered}
         for site, seen in open_sites:
@@ -172,13 +173,13 @@ class Deciding(Seeking):
     def at_first(self, open_sites: list[tuple[Site, list[Seen]]]) -> dict[int, Witness]:
         """Accesses near their arrays that the first iteration of a loop takes outside, for inputs it says itself."""
         found: dict[int, Witness] = {}
+        near = [(site, seen) for site, seen in open_sites if all(is_near(site, one) for one in seen)]
+        if not near or self.analysis.inventory.equations > LARGE:
+            return found
         exact = Exact(self.traced.inputs, self.facts, Work(4 * EACH, 2 * EACH))
         exact.elements.at_first = True
         purse = Purse(LONGER, compiles=False)
-        for site, seen in open_sites if self.analysis.inventory.equations <= LARGE else ():
-            key = id(site.eqn)
-            if key in self.cornered or key in self.wraps or not all(is_near(site, one) for one in seen):
-                continue
+        for site, seen in near:
             outcome = exact.decide(site, [one for one in seen if _is_in_loop(one.context)])
             points = [case.point for case in outcome.cases if case.point is not None] if outcome is not None else []
             shown = self.shown([site], self.inputs_at(points[:4]), purse, self.tried)
