@@ -17,7 +17,7 @@ from redzone.engine.inventory import Inventory
 from redzone.engine.program import Program, Step
 from redzone.engine.slice import Masks, Slicer
 from redzone.frontend.compat import open_jaxpr
-from redzone.stages import recorder, stage
+from redzone.stages import recorded, recorder, stage
 
 
 @dataclasses.dataclass(slots=True, eq=False)
@@ -59,6 +59,7 @@ def inventory_of(closed: Any) -> Inventory:
     return inventory
 
 
+@recorded("look again")
 def masked_runs(
     closed: Any, inventory: Inventory, in_facts: Sequence[Fact], masks: Masks, homes: Iterable[Any]
 ) -> list[Context]:

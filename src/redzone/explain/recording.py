@@ -10,7 +10,7 @@ from typing import Any
 from redzone.engine.program import SCAN, SIMPLE, WHILE, Program, Step
 
 #: Which stage a recorded function belongs to, where that is not the stage around it.
-_STAGE = {"propose": "conditions", "sweep": "conditions", "validate": "conditions"}
+_STAGE = {"masks": "conditions", "propose": "conditions", "sweep": "conditions", "validate": "conditions"}
 #: Equations that took at least this long get an event of their own in a trace; so do loops, branches and calls.
 _LONG = 50e-6
 #: How many events a trace holds at most.

@@ -195,6 +195,7 @@ class Deciding(Seeking):
         access._pattern = lambda: pattern_of(site, [([scalar(n) for n in index], None, None)])
         return access
 
+    @recorded("masks")
     def masked(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
         """Settle the accesses whose results are thrown away whenever they are outside."""
         sites = [site for site, _ in open_sites]

@@ -20,6 +20,7 @@ from redzone.engine import Analysis, masked_runs
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P
 from redzone.engine.slice import Called, Masks
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
+from redzone.prove.bare import Bare
 from redzone.prove.declared import declared_by
 from redzone.prove.exact import Exact
 from redzone.prove.passing import ADDING, NotMasked, is_reshape, moved, neutral_of, zero_or_one
@@ -63,7 +64,7 @@ def _selects(
     """
     if depth == 0:
         raise NotMasked
-    for eqn, position in uses.of(jaxpr, var):
+    for eqn, position, _ in uses.of(jaxpr, var):
         primitive = eqn.primitive
         if not eqn.outvars:
             raise NotMasked
@@ -116,7 +117,7 @@ def _leaving(uses: Uses, jaxpr: Any, var: Any, places: tuple[int, ...], depth: i
     if depth <= 0:
         raise NotMasked
     found = [(k, places, finite) for k, v in enumerate(jaxpr.outvars) if v is var]
-    for eqn, position in uses.readers(jaxpr, var):
+    for eqn, position, _ in uses.readers(jaxpr, var):
         if not eqn.outvars:
             raise NotMasked
         if eqn.primitive in CALLS:
@@ -364,6 +365,7 @@ def masked_sites(
     uses, wanted, told = Uses(open_jaxpr(closed)[0], analysis.inventory), dict[Called, int](), dict[int, str]()
     masks: Masks = {}
     homes: list[Any] = []
+    bare = Bare(uses)
 
     def look(view: _View, key: int, uses_of: list[list[_Found]]) -> None:
         """Have these conditions looked at."""
@@ -377,7 +379,7 @@ def masked_sites(
     for site in sites:
         if not site.columns or site.home is None:
             continue
-        for how, shape, looked in _attempts(uses, site):
+        for how, shape, looked in _attempts(uses, bare, site):
             known = [(view, _not_made_from(uses, view, found, shape)) for view, found in looked]
             if len(known) == 1 and not known[0][0].calls and known[0][1] and all(known[0][1]):
                 thrown.setdefault(id(site.eqn), [[(w.condition, w.picked) for w in ways] for ways in known[0][1]])
@@ -409,7 +411,7 @@ LEVELS = 4
 _Looked = list[tuple[_View, list[_Found]]]
 
 
-def _attempts(uses: Uses, site: Site) -> Iterable[tuple[str, tuple[Any, ...], _Looked]]:
+def _attempts(uses: Uses, bare: Bare, site: Site) -> Iterable[tuple[str, tuple[Any, ...], _Looked]]:
     """What may throw away what an access reads or writes: how, of which shape the conditions are, and those."""
     shape, places = _lanes(site)
     what = "read" if site.effect == "read" else "written"
@@ -423,7 +425,8 @@ def _attempts(uses: Uses, site: Site) -> Iterable[tuple[str, tuple[Any, ...], _L
     drops = any(one.eqn.primitive in SCATTERS for _, found in looked for one in found)
     if looked:
         yield (DROPPED if drops else DISCARDED).format(what), shape, looked
-    if site.eqn.primitive in ACCESSES and (looked := _whole_ends(uses, home)):
+    whole = site.eqn.primitive in ACCESSES and not bare.is_seen(home.jaxpr, result[0])
+    if whole and (looked := _whole_ends(uses, home)):
         yield DISCARDED.format(what), (), looked
     if looked := _adding(uses, home, site):
         nothing = NOTHING if site.eqn.primitive in ADDING else NEUTRAL

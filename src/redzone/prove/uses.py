@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P, Inventory, children
@@ -25,6 +25,10 @@ SCATTERS = frozenset(p for n, p in _P.items() if n.startswith("scatter"))
 _PLACES |= dict.fromkeys(SCATTERS, (1,))
 
 
+#: An equation that reads a variable, as which operand, and its place among the others.
+Reader = tuple[Any, int, int]
+
+
 @functools.cache
 def _bits(count: int) -> tuple[int, ...]:
     return tuple([1 << k for k in range(count)])
@@ -39,42 +43,32 @@ class Uses:
         self.sites = inventory.sites
         self.homes: dict[int, Any] = {}
         """By identity of an equation: the jaxpr it stands in."""
-        self.known: dict[int, dict[Any, list[tuple[Any, int]]]] = {}
+        self.known: dict[int, dict[Any, list[Reader]]] = {}
         self.results: dict[int, set[Any]] = {}
         self.makers: dict[int, dict[Any, tuple[int, Any]]] = {}
         """By jaxpr, then by variable: the equation that makes it, after its place among the others."""
         self.made_from: dict[int, dict[Any, tuple[int, int]]] = {}
+        self.bits: dict[int, Iterator[int]] = {}
+        """By jaxpr: the bits that tell its values apart, from the next one on."""
         self.calls: dict[int, list[tuple[Any, Any]]] | None = None
-        self.reading: dict[int, dict[Any, list[int]]] = {}
 
-    def of(self, jaxpr: Any, var: Any) -> list[tuple[Any, int]]:
-        """The equations that read a variable, and as which operand; nothing else may become of it."""
+    def of(self, jaxpr: Any, var: Any) -> list[Reader]:
+        """The equations that read a variable; nothing else may become of it."""
         readers = self.readers(jaxpr, var)
         if var in self.results[id(jaxpr)]:
             raise NotMasked
         return readers
 
-    def readers(self, jaxpr: Any, var: Any) -> list[tuple[Any, int]]:
+    def readers(self, jaxpr: Any, var: Any) -> list[Reader]:
         table = self.known.get(id(jaxpr))
         if table is None:
             table = self.known[id(jaxpr)] = {}
-            for eqn in jaxpr.eqns:
+            for place, eqn in enumerate(jaxpr.eqns):
                 for position, atom in enumerate(eqn.invars):
                     if type(atom) is not Literal:
-                        table.setdefault(atom, []).append((eqn, position))
+                        table.setdefault(atom, []).append((eqn, position, place))
             self.results[id(jaxpr)] = {v for v in jaxpr.outvars if type(v) is not Literal}
         return table.get(var, [])
-
-    def places(self, jaxpr: Any) -> dict[Any, list[int]]:
-        """By variable: which of the equations read it, by their places among the others."""
-        table = self.reading.get(id(jaxpr))
-        if table is None:
-            table = self.reading[id(jaxpr)] = {}
-            for place, eqn in enumerate(jaxpr.eqns):
-                for atom in eqn.invars:
-                    if type(atom) is not Literal:
-                        table.setdefault(atom, []).append(place)
-        return table
 
     def callers(self, jaxpr: Any) -> list[tuple[Any, Any]]:
         """The equations that run a jaxpr and do nothing else, with the jaxprs they stand in; none if it has others."""
@@ -95,18 +89,18 @@ class Uses:
 
         What a loop yields is known by itself: nothing that is learnt of it says anything of what goes in.
         """
-        table, found = self.table(jaxpr), 0
+        found = 0
         for atom in atoms:
             if type(atom) is not Literal:
-                found |= table[atom][0]
+                found |= self.table(jaxpr, atom)[atom][0]
         return found
 
     def said_by(self, jaxpr: Any, atoms: Iterable[Any]) -> int:
         """The values that conditions on these can say something of: not the place where one was read in an array."""
-        table, found = self.table(jaxpr), 0
+        found = 0
         for atom in atoms:
             if type(atom) is not Literal:
-                found |= table[atom][1]
+                found |= self.table(jaxpr, atom)[atom][1]
         return found
 
     def ends(self, jaxpr: Any) -> set[Any]:
@@ -137,36 +131,31 @@ class Uses:
                 seen.update(fresh)
         return False
 
-    def table(self, jaxpr: Any) -> dict[Any, tuple[int, int]]:
+    def table(self, jaxpr: Any, var: Any = None) -> dict[Any, tuple[int, int]]:
         """By variable: what it is made from by plain equations, and what a condition on it can say something of.
 
         A bit for each input, and for whatever no bit would tell of: what has others in common with something has
-        these in common too.
+        these in common too. The table has every input, the variable asked about and what that is made from.
         """
         table = self.made_from.get(id(jaxpr))
         if table is None:
-            bits = itertools.cycle(_bits(WIDEST))
+            bits: Iterator[int] = itertools.cycle(_bits(WIDEST))
+            self.bits[id(jaxpr)] = bits
             table = self.made_from[id(jaxpr)] = dict.fromkeys(jaxpr.constvars, (0, 0))
             for v in jaxpr.invars:
                 bit = next(bits)
                 table[v] = (bit, bit)
-            for eqn in jaxpr.eqns:
-                plain = said = 0
-                places = _PLACES.get(eqn.primitive)
-                for position, atom in enumerate(eqn.invars):
-                    if type(atom) is not Literal:
-                        before = table[atom]
-                        plain |= before[0]
-                        if places is None or position not in places:
-                            said |= before[1]
-                if eqn.primitive in _LOOPS:
-                    plain = said = 0
-                elif eqn.primitive is COND_P:
-                    # What a branch yields says nothing of what it was given.
-                    said = 0
-                for v in eqn.outvars:
-                    bit = 0 if said else next(bits)
-                    table[v] = (plain | bit, said | bit)
+        if var is not None and var not in table:
+            made, bits = self.made(jaxpr), self.bits[id(jaxpr)]
+            waiting, places = [var], set[int]()
+            while waiting:
+                place, eqn = made[waiting.pop()]
+                if place not in places:
+                    places.add(place)
+                    if eqn.primitive not in _LOOPS:
+                        waiting += [v for v in eqn.invars if type(v) is not Literal and v not in table]
+            for place in sorted(places):
+                _describe(table, jaxpr.eqns[place], bits)
         return table
 
     def made(self, jaxpr: Any) -> dict[Any, tuple[int, Any]]:
@@ -179,3 +168,21 @@ class Uses:
         """The equation that makes a variable; None of an input."""
         found = self.made(jaxpr).get(var)
         return None if found is None else found[1]
+
+
+def _describe(table: dict[Any, tuple[int, int]], eqn: Any, bits: Iterator[int]) -> None:
+    """What an equation yields is made from, given the same of what it reads."""
+    plain = said = 0
+    places = _PLACES.get(eqn.primitive)
+    for position, atom in enumerate(eqn.invars if eqn.primitive not in _LOOPS else ()):
+        if type(atom) is not Literal:
+            before = table[atom]
+            plain |= before[0]
+            if places is None or position not in places:
+                said |= before[1]
+    if eqn.primitive is COND_P:
+        # What a branch yields says nothing of what it was given.
+        said = 0
+    for v in eqn.outvars:
+        bit = 0 if said else next(bits)
+        table[v] = (plain | bit, said | bit)

@@ -26,7 +26,7 @@ _P = primitives()
 _SELECT, _AND, _OR, _NOT = (_P[f"{name}_p"] for name in ("select_n", "and", "or", "not"))
 _CONVERT = _P["convert_element_type_p"]
 #: Each element of the result is one of the operand's.
-_SPREAD = frozenset(_P[f"{name}_p"] for name in ("broadcast_in_dim", "reshape", "squeeze", "transpose", "copy"))
+SPREAD = frozenset(_P[f"{name}_p"] for name in ("broadcast_in_dim", "reshape", "squeeze", "transpose", "copy"))
 #: Equations with a rule that do more than compute their results from their operands on one device.
 _MORE = frozenset(
     _P[f"{name}_p"]
@@ -40,7 +40,8 @@ _MORE = frozenset(
 )
 #: Accesses that are equations like others: not those of kernels, which change what is there.
 ACCESSES = SCATTERS | {_P[f"{name}_p"] for name in ("gather", "dynamic_slice", "dynamic_update_slice")}
-_COMPUTED = (PLAIN - _MORE) | ACCESSES
+#: Equations that make their results of their operands and do nothing else.
+COMPUTED = (PLAIN - _MORE) | ACCESSES
 #: How many equations a value is followed through.
 FURTHEST = 400
 #: How many conditions are kept of a way, and how many ways of a value.
@@ -100,12 +101,11 @@ class Whole:
     def follow(self, at: _At) -> None:
         """Through a jaxpr's equations, in their order."""
         jaxpr, ways = at.jaxpr, at.ways
-        readers, eqns = self.uses.places(jaxpr), jaxpr.eqns
-        waiting = sorted({place for v in ways for place in readers.get(v, ())})
-        queued = set(waiting)
+        eqns, waiting, queued = jaxpr.eqns, list[int](), set[int]()
+        for v in ways:
+            self.queue(jaxpr, v, waiting, queued)
         while waiting:
-            place = heapq.heappop(waiting)
-            eqn = eqns[place]
+            eqn = eqns[heapq.heappop(waiting)]
             if at.around is None:
                 self.eqn = eqn
             self.left -= 1
@@ -116,10 +116,14 @@ class Whole:
             for v, made in zip(eqn.outvars, self.through(at, eqn, given), strict=True):
                 if made:
                     ways[v] = made
-                    fresh = [k for k in readers.get(v, ()) if k not in queued]
-                    queued.update(fresh)
-                    for k in fresh:
-                        heapq.heappush(waiting, k)
+                    self.queue(jaxpr, v, waiting, queued)
+
+    def queue(self, jaxpr: Any, var: Any, waiting: list[int], queued: set[int]) -> None:
+        """Have the equations that read a variable looked at when it is their turn."""
+        for _, _, place in self.uses.readers(jaxpr, var):
+            if place not in queued:
+                queued.add(place)
+                heapq.heappush(waiting, place)
 
     def of(self, at: _At, atoms: Sequence[Any]) -> list[Ways]:
         return [NEVER if type(v) is Literal else at.ways.get(v, NEVER) for v in atoms]
@@ -144,7 +148,7 @@ class Whole:
             return self.scan(at, eqn, given)
         elif primitive is WHILE_P:
             return self.loop(at, eqn, given)
-        elif primitive in _COMPUTED and not eqn.effects:
+        elif primitive in COMPUTED and not eqn.effects:
             return [self.either(given)] * len(eqn.outvars)
         self.see(self.either(given))
         return [NEVER] * len(eqn.outvars)
@@ -162,7 +166,8 @@ class Whole:
             # Which branch is taken is seen by what it does.
             self.see(given[0])
         for k, jaxpr in enumerate(jaxprs):
-            picked = [self.under(at, ways, index, _nearest(index, k, len(jaxprs))) for ways in given[1:]]
+            told = self.told(at, index, _nearest(index, k, len(jaxprs)), BACK) if any(given[1:]) else []
+            picked = [self.when(ways, told) for ways in given[1:]]
             names = dict(zip(jaxpr.invars, eqn.invars[1:], strict=True))
             for found, ways in zip(made, self.inside(at, jaxpr, picked, names), strict=True):
                 found.append(ways)
@@ -210,17 +215,20 @@ class Whole:
 
     def either(self, several: Iterable[Ways]) -> Ways:
         """Where one of any of these holds; what holds only where another does is left out."""
-        every = {way for ways in several for way in ways}
+        every = {way for ways in set(several) for way in ways}
         if len(every) > 1:
             every = {way for way in every if not any(one & way == one for one in every if one != way)}
         return tuple(sorted(every)) if len(every) <= WAYS else ALWAYS
 
     def under(self, at: _At, ways: Ways, condition: Any, picked: tuple[int, int]) -> Ways:
         """Where one of these holds and the condition is so, as far as it can be told."""
-        if not ways:
-            return NEVER
+        return self.when(ways, self.told(at, condition, picked, BACK)) if ways else NEVER
+
+    def when(self, ways: Ways, told: list[int]) -> Ways:
+        """Where one of these holds and all of the conditions do, as far as they can be kept."""
+        if not told or not ways:
+            return ways
         result = []
-        told = self.told(at, condition, picked, BACK)
         for way in ways:
             for bit in told:
                 if way & self.against[bit]:
@@ -229,7 +237,7 @@ class Whole:
                     way |= 1 << bit
             else:
                 result.append(way)
-        return self.either([tuple(result)])
+        return tuple(result) if len(result) < 2 else self.either([tuple(result)])
 
     def told(self, at: _At, atom: Any, picked: tuple[int, int], depth: int) -> list[int]:
         """The conditions, each one number made without the value, that hold where any element is in between."""
@@ -244,7 +252,7 @@ class Whole:
                 at, atom = at.around, at.names[atom]
                 continue
             source: Any = made.invars[0] if made.invars else None
-            if made.primitive in _SPREAD:
+            if made.primitive in SPREAD:
                 atom = source
             elif made.primitive is _CONVERT and source.aval.dtype == bool and dtype_info(atom.aval.dtype).integral:
                 holds = [k for k in (0, 1) if picked[0] <= k <= picked[1]]

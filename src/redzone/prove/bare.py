@@ -1,0 +1,130 @@
+"""Is what becomes of a value seen whatever any condition says? Asked before it is found out when it is seen.
+
+A value that reaches a result past every select is not masked, and most are like that. One path suffices: the equations
+are gone through depth first, each once for all accesses, where `prove/whole.py` would go through all of them for each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P
+from redzone.frontend.compat import Literal, open_jaxpr, primitives
+from redzone.prove.uses import Uses
+from redzone.prove.whole import COMPUTED, SPREAD
+
+_P = primitives()
+_SELECT, _AND, _OR = (_P[f"{name}_p"] for name in ("select_n", "and", "or"))
+#: A condition made by one of these may be told from the operand.
+_TOLD = SPREAD | {_P["not_p"], _P["convert_element_type_p"]}
+
+
+class _Seen(Exception):
+    """An equation that does more than compute, or that nobody knows, gets it."""
+
+
+class Bare:
+    """What is seen, in the jaxprs asked about, whatever any condition says."""
+
+    def __init__(self, uses: Uses) -> None:
+        self.uses = uses
+        self.known: dict[int, dict[Any, bool]] = {}
+        """By jaxpr, then by variable: whether it is."""
+        self.passed: dict[tuple[int, int], list[int]] = {}
+        """By jaxpr and input: the results that it reaches so."""
+
+    def is_seen(self, jaxpr: Any, var: Any) -> bool:
+        """Whether a value is: False where that cannot be told."""
+        known = self.known.setdefault(id(jaxpr), {})
+        found = known.get(var)
+        if found is not None:
+            return found
+        ends = self.uses.ends(jaxpr)
+        path, ways = [var], [self.next(jaxpr, var)]
+        known[var] = False
+        try:
+            if var in ends and self.leaves(jaxpr, var):
+                raise _Seen
+            while path:
+                for at in ways[-1]:
+                    before = known.get(at)
+                    if before or (before is None and at in ends and self.leaves(jaxpr, at)):
+                        raise _Seen
+                    if before is None:
+                        known[at] = False
+                        path.append(at)
+                        ways.append(self.next(jaxpr, at))
+                        break
+                else:
+                    path.pop()
+                    ways.pop()
+        except _Seen:
+            known.update(dict.fromkeys(path, True))
+        return known[var]
+
+    def leaves(self, jaxpr: Any, var: Any) -> bool:
+        """Whether a result of a jaxpr is seen by any of those that call it; one that nobody calls is."""
+        calls = self.uses.callers(jaxpr)
+        outs = [k for k, v in enumerate(jaxpr.outvars) if v is var]
+        return not calls or any(self.is_seen(around, call.outvars[k]) for around, call in calls for k in outs)
+
+    def next(self, jaxpr: Any, var: Any) -> Iterator[Any]:
+        """What is made of a value by one equation, whatever any condition says."""
+        for eqn, position, _ in self.uses.readers(jaxpr, var):
+            primitive = eqn.primitive
+            if primitive is _SELECT:
+                if not position or not self.may_be_told(jaxpr, eqn.invars[0]):
+                    yield eqn.outvars[0]
+            elif primitive in (_AND, _OR) and eqn.outvars[0].aval.dtype == bool:
+                if not self.may_be_told(jaxpr, eqn.invars[1 - position]):
+                    yield eqn.outvars[0]
+            elif primitive in CALLS and primitive is not SHARD_MAP_P:
+                inner, _ = open_jaxpr(eqn.params[CALLS[primitive]])
+                if len(inner.invars) == len(eqn.invars) and len(inner.outvars) == len(eqn.outvars):
+                    for k in self.through(inner, position):
+                        yield eqn.outvars[k]
+            elif primitive is COND_P:
+                if not position:
+                    yield from eqn.outvars
+            elif primitive is SCAN_P:
+                for k in self.through(open_jaxpr(eqn.params["jaxpr"])[0], position):
+                    yield eqn.outvars[k]
+            elif primitive is WHILE_P:
+                first = eqn.params["cond_nconsts"]
+                if position >= first:
+                    for k in self.through(open_jaxpr(eqn.params["body_jaxpr"])[0], position - first):
+                        yield eqn.outvars[k]
+            elif primitive in COMPUTED and not eqn.effects:
+                yield from eqn.outvars
+            else:
+                raise _Seen
+
+    def through(self, jaxpr: Any, position: int) -> list[int]:
+        """The results of a jaxpr that an input of it reaches, whatever any condition says."""
+        key = (id(jaxpr), position)
+        found = self.passed.get(key)
+        if found is None:
+            start = jaxpr.invars[position]
+            reached, waiting = {start}, [start]
+            while waiting:
+                fresh = [v for v in self.next(jaxpr, waiting.pop()) if v not in reached]
+                reached.update(fresh)
+                waiting += fresh
+            found = [k for k, v in enumerate(jaxpr.outvars) if type(v) is not Literal and v in reached]
+            self.passed[key] = found
+        return found
+
+    def may_be_told(self, jaxpr: Any, atom: Any) -> bool:
+        """Whether a condition may be made of single numbers, or of what the jaxpr is given."""
+        while type(atom) is not Literal and atom.aval.shape:
+            made = self.uses.maker(jaxpr, atom)
+            if made is None:
+                return jaxpr is not self.uses.whole
+            primitive = made.primitive
+            if primitive in (_AND, _OR) and atom.aval.dtype == bool:
+                return any(self.may_be_told(jaxpr, v) for v in made.invars)
+            if primitive not in _TOLD:
+                return False
+            atom = made.invars[0]
+        return type(atom) is not Literal
