@@ -346,7 +346,7 @@ def leq(a: Fact, b: Fact) -> bool:
     if type(a.lo) is _ndarray or type(b.lo) is _ndarray:
         if type(a.lo) is _ndarray and type(b.lo) is _ndarray and a.lo.ndim != b.lo.ndim:
             a = summarised(a)
-        return b.step == 1 and bool(np.all(a.lo >= b.lo)) and bool(np.all(a.hi <= b.hi))
+        return b.step == 1 and bool((a.lo >= b.lo).all()) and bool((a.hi <= b.hi).all())
     try:
         if not (a.lo >= b.lo and a.hi <= b.hi):
             return False

@@ -243,8 +243,8 @@ def _after(fact: Fact, lo: Any, hi: Any, info: DtypeInfo, by: int) -> Fact | Non
         if type(lo) is not int or type(hi) is not int or max(-lo, hi) > FAR:
             return None
         new = settle(fact.lo + lo, fact.hi + hi)
-        outside = bool(np.min(new.lo) < info.min or np.max(new.hi) > info.max)
-        return None if outside else new
+        whole = summarised(new)
+        return None if whole.lo < info.min or whole.hi > info.max else new
     low, high = fact.lo + lo, fact.hi + hi
     # Sizes that may or may not be too large count as too large.
     if not at_most(info.min, low) or not at_most(high, info.max):

@@ -56,7 +56,7 @@ def is_visible(closed: Any, site: Site, arguments: list[Any]) -> bool:
     if site.eqn.primitive not in _FOLLOWED:
         return True
     follow = _following(closed, site)
-    if not follow.hides:
+    if follow is None or not follow.hides:
         return True
     key = tuple([_identity(a) for a in arguments])
     found = follow.known.get(key)
@@ -71,17 +71,22 @@ class _Latest:
     def __init__(self) -> None:
         self.closed: Any = None
         """The program, as long as somebody else knows it."""
+        self.long = False
+        """Whether it is too long to be run to its end."""
         self.following: dict[int, _Following] = {}
 
 
 _LATEST = _Latest()
 
 
-def _following(closed: Any, site: Site) -> _Following:
-    """Who follows an access: what was found out about the program is known for the next input."""
+def _following(closed: Any, site: Site) -> _Following | None:
+    """Who follows an access: what was found out about the program is known for the next input. None in a long one."""
     latest = _LATEST
     if latest.closed is None or latest.closed() is not closed:
         latest.closed, latest.following = weakref.ref(closed), {}
+        latest.long = _equations(open_jaxpr(closed)[0], LONGEST) > LONGEST
+    if latest.long:
+        return None
     following = latest.following
     found = following.get(id(site.eqn))
     if found is None or found.site is not site:
@@ -155,8 +160,8 @@ class _Following(Replay):
         """By place of a value in the whole program's plan: after which step nobody needs it."""
         self.last = -1
         """The last step of that which holds the access."""
-        self.hides = _equations(self.jaxpr, LONGEST) <= LONGEST and self.may_hide(self.jaxpr, set())
-        """Whether anything can throw it away, and that is looked for."""
+        self.hides = self.may_hide(self.jaxpr, set())
+        """Whether anything can throw it away."""
 
     def inside(self, eqn: Any) -> bool:
         # Whatever does more than compute is run too.

@@ -40,7 +40,7 @@ def outward(
 def _end(x: float, info: DtypeInfo, known: bool, once: bool) -> float:
     """The greatest of the results that stand for an exact one."""
     if known and once and _is_normal(x, info):
-        return max(x, float(np.float32(x)))
+        return max(x, _single(x))
     return x if known and _holds(x, info) else _up(x, info)
 
 
@@ -59,7 +59,12 @@ def single_below(x: float) -> float:
 
 def _holds(x: float, info: DtypeInfo) -> bool:
     """Whether float32 holds a number exactly, as a normal number."""
-    return _is_normal(x, info) and float(np.float32(x)) == x
+    return _is_normal(x, info) and _single(x) == x
+
+
+def _single(x: float) -> float:
+    """The nearest number of float32; all whole numbers of 24 bits are."""
+    return x if abs(x) <= 2.0**24 and x == math.floor(x) else float(np.float32(x))
 
 
 def _sums_to(x: float, y: float, total: float) -> bool:
@@ -111,18 +116,29 @@ def _product(x: float, y: float) -> float:
 
 def _each(function: Any, a: Fact, b: Fact, info: DtypeInfo, once: bool) -> Fact:
     """An operation on numbers some of which are kept apart: element by element while they are few."""
-    arrays = [x for f in (a, b) for x in (f.lo, f.hi) if type(x) is np.ndarray]
-    shape = np.broadcast_shapes(*(x.shape for x in arrays)) if len({x.ndim for x in arrays}) == 1 else ()
-    if not 1 < math.prod(shape) <= SHORT:
+    shapes = {x.shape for f in (a, b) for x in (f.lo, f.hi) if type(x) is np.ndarray}
+    shape = () if len({len(s) for s in shapes}) > 1 else next(iter(shapes))
+    if shape and len(shapes) > 1:
+        shape = np.broadcast_shapes(*shapes)
+    count = math.prod(shape)
+    if not 1 < count <= SHORT:
         found: Fact = function(summarised(a), summarised(b), info, once)
         return found
-    ends = [np.broadcast_to(x, shape).ravel().tolist() for x in (a.lo, a.hi, b.lo, b.hi)]
+    ends = [_listed(x, shape, count) for x in (a.lo, a.hi, b.lo, b.hi)]
     facts: list[Fact] = [
         function(Fact(w, x, int(w != x or a.nan), a.nan), Fact(y, z, int(y != z or b.nan), b.nan), info, once)
         for w, x, y, z in zip(*ends, strict=True)
     ]
     lo, hi = (np.array(one, np.float64).reshape(shape) for one in ([f.lo for f in facts], [f.hi for f in facts]))
     return apart(lo, hi, any(f.nan for f in facts))
+
+
+def _listed(x: Any, shape: tuple[int, ...], count: int) -> list[float]:
+    """A number, or an array of them, as all elements of an array of this shape."""
+    if type(x) is not np.ndarray:
+        return [x] * count
+    numbers: list[float] = (x if x.shape == shape else np.broadcast_to(x, shape)).ravel().tolist()
+    return numbers
 
 
 def add(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
@@ -149,7 +165,7 @@ def mul(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
     nan = a.nan or b.nan or (infinite and (a.lo <= 0 <= a.hi or b.lo <= 0 <= b.hi))
     corners = [_product(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
     # The product of two numbers of 24 bits has 48.
-    held = [_holds(x, info) or x == 0 or math.isinf(x) for x in (a.lo, a.hi, b.lo, b.hi)]
+    held = [x == 0 or math.isinf(x) or _holds(x, info) for x in (a.lo, a.hi, b.lo, b.hi)]
     if all(held):
         return outward(min(corners), max(corners), nan, info, (True, True), once)
     exact = [one and other for one in held[:2] for other in held[2:]]
