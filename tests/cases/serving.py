@@ -254,6 +254,30 @@ def embedding(table, tokens):
     return table.at[redzone.assume(tokens, min=0)].get()  #: requires
 
 
+@case(f32(128, 8), i32(6), i32(min=0, max=7))
+def embedding_of_a_part_of_the_vocabulary(table, tokens, rank):
+    start = rank * 128
+    elsewhere = (tokens < start) | (tokens >= start + 128)
+    rows = table[jnp.where(elsewhere, 0, tokens - start)]  #: safe
+    return jnp.where(elsewhere[:, None], 0.0, rows)
+
+
+@case(f32(128, 8), i32(6), i32(min=0, max=7))
+def embedding_of_a_part_of_the_vocabulary_that_only_masks(table, tokens, rank):
+    start = rank * 128
+    here = (tokens >= start) & (tokens < start + 128)
+    rows = table[tokens - start]  #: masked
+    return jnp.where(here[:, None], rows, 0.0)
+
+
+@case(f32(128, 8), i32(6), i32(min=0, max=7))
+def embedding_of_a_part_of_the_vocabulary_and_one_more(table, tokens, rank):
+    start = rank * 128
+    here = (tokens >= start) & (tokens <= start + 128)
+    rows = table[jnp.where(here, tokens - start, 0)]  #: unsafe
+    return jnp.where(here[:, None], rows, 0.0)
+
+
 @case(f32(50257, 2), i32(3, 8, min=0, max=50303))
 def embedding_of_a_padded_vocabulary(table, tokens):
     return table[tokens]  #: unsafe

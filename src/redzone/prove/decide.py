@@ -201,9 +201,12 @@ class Deciding(Seeking):
         sites = [site for site, _ in open_sites]
         exact = Exact(self.traced.inputs, self.facts, self.work["masks"], spills=False)
         found = masked_sites(self.analysis, self.traced.jaxpr, self.facts, sites, self.thrown, self.limited, exact)
-        for key, why in found.items():
-            access = result[key]
-            access.verdict, access.decided_by, access.message = Verdict.MASKED, "select", why
+        may_leave = [(site, seen) for site, seen in open_sites if id(site.eqn) in found]
+        # What throws it away may also be what keeps it inside.
+        self.exactly(result, may_leave)
+        for site, _ in may_leave:
+            access = result[id(site.eqn)]
+            access.verdict, access.decided_by, access.message = Verdict.MASKED, "select", found[id(site.eqn)]
         self.points |= {key: points[:4] for key, points in exact.seen_at.items() if key not in found}
         if found:
             open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in found]
