@@ -1355,6 +1355,20 @@ def what_was_read_goes_into_another_carry(x, i):
     return jnp.where(_inside(i, 8), first, 0.0), second
 
 
+@case(f32(8), i32(min=6, max=20), flag())
+def what_was_read_decides_a_branch_that_may_be_seen(x, i, other):
+    read = x.at[i].get(mode="promise_in_bounds")  #: unsafe
+    kept = jnp.where(_inside(i, 8), jnp.stack([read, 1.0]), 0.0)
+    return kept, jnp.where(other, lax.cond(read > 9, lambda: 1.0, lambda: 2.0), 0.0)
+
+
+@case(f32(8), i32(min=6, max=20), flag())
+def what_was_read_goes_into_another_carry_that_may_be_seen(x, i, other):
+    read = x.at[i].get(mode="promise_in_bounds")  #: unsafe
+    first, second = lax.fori_loop(0, 3, lambda k, c: (c[0] + 1.0, c[1] + c[0]), (read, 0.0))
+    return jnp.where(_inside(i, 8), first, 0.0), jnp.where(other, second, 0.0)
+
+
 @case(f32(8), i32(min=0, max=30), f32(8))
 def what_was_read_is_replaced_here_and_there(x, i, mask):
     read = x.at[i].get(mode="promise_in_bounds")  #: unsafe

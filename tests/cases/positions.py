@@ -6,6 +6,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+import redzone
 from tests.cases import case, f32, i8, i32, u8, u32
 
 
@@ -169,3 +170,81 @@ def a_pass_by_two_bits(x):
     bits = (x >> 3) & 3
     place = jnp.where(bits == 1, jnp.sum(1 - bits) + jnp.cumsum(bits) - 1, 0)
     return jnp.zeros(9, np.int32).at[place].set(x)  #: unknown
+
+
+@case(f32(16), i32(min=0, max=8), f32(8))
+def the_best_of_the_first_few(score, count, x):
+    best = jnp.argmax(jnp.where(jnp.arange(16) < count, score, -jnp.inf))
+    return x[best]  #: safe
+
+
+@case(f32(16), i32(min=0, max=9), f32(8))
+def the_best_of_one_too_many(score, count, x):
+    best = jnp.argmax(jnp.where(jnp.arange(16) < count, score, -jnp.inf))
+    return x[best]  #: unsafe
+
+
+@case(f32(16, min=0, max=1), i32(min=0, max=15), f32(16))
+def the_nearest_that_is_not_done(distance, done, x):
+    best = jnp.argmin(jnp.where(jnp.arange(16) <= done, 2.0, distance))
+    return x[best - 1 - done + 15]  #: unsafe
+
+
+@case(f32(16, min=0, max=1), f32(8))
+def the_nearest_in_the_later_half(distance, x):
+    best = jnp.argmin(jnp.where(jnp.arange(16) < 8, 2.0, distance))
+    return x[best - 8]  #: safe
+
+
+@case(f32(16, min=0, max=2), f32(8))
+def the_nearest_but_some_are_no_nearer(distance, x):
+    best = jnp.argmin(jnp.where(jnp.arange(16) < 8, 2.0, distance))
+    return x.at[best - 8].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(16, min=0, max=2), f32(8))
+def the_nearest_but_some_are_farther(distance, x):
+    best = jnp.argmin(jnp.where(jnp.arange(16) < 8, 1.0, distance))
+    return x[15 - best]  #: unsafe
+
+
+@case(f32(16), f32(8))
+def the_best_where_others_are_not_less(score, x):
+    best = jnp.argmax(jnp.where(jnp.arange(16) < 8, score, 0.0))
+    return x[best]  #: unsafe
+
+
+@case(i32(5, min=0, max=9), f32(5, min=0, max=1), f32(9))
+def the_best_of_those_inside(q, score, x):
+    inside = q < 9
+    redzone.assume(inside.any())
+    return x[q[jnp.argmax(jnp.where(inside, score, -1.0))]]  #: safe safe
+
+
+@case(i32(5, min=0, max=9), f32(5, min=0, max=1), f32(9))
+def the_best_of_those_inside_if_any_is(q, score, x):
+    return x[q[jnp.argmax(jnp.where(q < 9, score, -1.0))]]  #: safe unsafe
+
+
+@case(i32(5, min=0, max=9), f32(5, min=0, max=1), f32(9))
+def the_best_of_those_inside_or_the_first(q, score, x):
+    inside = q < 9
+    redzone.assume(inside.any())
+    return x[q[jnp.argmax(jnp.where(inside, score, 0.0))]]  #: safe unsafe
+
+
+@case(i32(min=0, max=9), i32(2, min=0, max=1), f32(1))
+def the_best_of_two_inside_or_the_first(first, score, x):
+    q = jnp.stack([first, 0])
+    return x[q[jnp.argmax(jnp.where(q < 1, score, 0))]]  #: safe unsafe
+
+
+@case(i32(5, min=0, max=9), f32(5, min=0, max=1), f32(9))
+def the_best_of_those_outside(q, score, x):
+    return x[q[jnp.argmax(jnp.where(q < 9, -1.0, score))]]  #: safe unsafe
+
+
+@case(i32(3, 6, min=0, max=5), i32(3, 6, min=0, max=20), f32(6))
+def the_best_of_the_later_ones_of_each_row(q, score, x):
+    best = jnp.argmax(jnp.where(jnp.arange(6)[None, :] >= 3, score, -1), axis=1)
+    return x[best - 3]  #: safe

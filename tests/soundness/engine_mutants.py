@@ -665,6 +665,18 @@ ENGINE_MUTANTS = [
         "habits.the_first_neighbour_where_none_may_be_inside",
     ),
     EngineMutant(
+        "whatever is put in is less than any score",
+        "engine.chosen:How.is_end",
+        _constant(True),
+        "positions.the_best_where_others_are_not_less",
+    ),
+    EngineMutant(
+        "no score is as low as what is put in",
+        "engine.chosen:How.is_beyond",
+        _constant(True),
+        "positions.the_best_of_two_inside_or_the_first",
+    ),
+    EngineMutant(
         "of two ways to a result one is looked at",
         "prove.whole:Whole.either",
         lambda right: lambda self, several: tuple(sorted(right(self, several), key=int.bit_count)[-1:]),
@@ -674,13 +686,13 @@ ENGINE_MUTANTS = [
         "nobody sees which branch is taken",
         "prove.whole:Whole.branches",
         lambda right: lambda self, at, eqn, given: right(self, at, eqn, [(), *given[1:]]),
-        "masked.what_was_read_decides_a_branch_too",
+        "masked.what_was_read_decides_a_branch_that_may_be_seen",
     ),
     EngineMutant(
         "what a loop carries stays apart",
         "prove.whole:Whole.scan",
         _carries_stay_apart,
-        "masked.what_was_read_goes_into_another_carry",
+        "masked.what_was_read_goes_into_another_carry_that_may_be_seen",
     ),
     EngineMutant(
         "where not both hold neither does",

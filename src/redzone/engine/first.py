@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, join, leq, meet, scalar, settle, summarised
+from redzone.engine.chosen import CHOSEN, How
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.engine.refine import HERE, Infeasible, assuming
 from redzone.engine.tabulate import made_from
@@ -37,6 +38,10 @@ class First(NamedTuple):
     steps: tuple[Step, ...]
     """All steps that lead to the element from one number, if that is what it is made from."""
     source: int
+    how: How | None = None
+    """Of an extreme among what the bools let through: how they do."""
+    values: int = -1
+    """Among which it is looked for there, if that is known."""
 
 
 def first_of(program: Program, step: Step) -> First | None:
@@ -45,32 +50,40 @@ def first_of(program: Program, step: Step) -> First | None:
     if len(step.ins) != 2 or len(shape) != 1 or tuple(step.eqn.params["slice_sizes"]) != (1,):
         return None
     made = _index(program, step.ins[1])
-    if made is None or made.eqn.primitive is not _ARGMAX or step.ins[0] in program.unknown:
+    if made is None or step.ins[0] in program.unknown:
         return None
-    flags, flag = made.ins[0], made.eqn.invars[0].aval
-    if dtype_info(flag.dtype).kind != "b" or flag.shape != shape or flags in program.unknown:
+    how = CHOSEN.get(made.rule) if made.rule is not None else None
+    if how is None and made.eqn.primitive is not _ARGMAX:
+        return None
+    flags, among = made.ins[0], made.eqn.invars[0].aval
+    if (how is None and dtype_info(among.dtype).kind != "b") or among.shape != shape or flags in program.unknown:
         return None
     if type(shape[0]) is not int or shape[0] < 1:
         return None
-    plan = _plan(program, step.outs[0])
-    return First(flags, _counts(program, flags), *(plan or ((), -1)))
+    steps, source = _plan(program, step.outs[0]) or ((), -1)
+    counts = _counts(program, flags) if how is None or how.truth else ()
+    return First(flags, counts, steps, source, how, made.ins[1] if len(made.ins) > 1 else -1)
 
 
 def read_first(program: Program, env: list[Any], step: Step, first: First, plain: Fact) -> Fact:
     """What such an element can be, of which `plain` is what the rule says."""
-    q, at, flags = step.ins[0], env[step.ins[1]], env[first.flags]
-    where = _where(program, env, first.flags, 1, q)
+    q, at, flags, truth = step.ins[0], env[step.ins[1]], env[first.flags], 1
+    if first.how is not None:
+        truth, values = first.how.truth, env[first.values] if first.values >= 0 else None
+        if values is not None and not first.how.is_end(values):
+            return plain
+    where = _where(program, env, first.flags, truth, q)
     found: Fact | None = None
     if where is not None:
         if type(where.lo) is np.ndarray and type(flags.hi) is np.ndarray and where.lo.shape == flags.hi.shape:
             # Elements of which it never holds are none of these.
-            possible = flags.hi > 0
+            possible = flags.hi > 0 if truth else flags.lo < 1
             if possible.any() and where.lo.dtype != object:
                 kept = summarised(settle(where.lo[possible], where.hi[possible], where.nan))
                 where = settle(np.where(possible, where.lo, kept.lo), np.where(possible, where.hi, kept.hi), where.nan)
         found = step.rule.apply(step.eqn, where, at)  # type: ignore[union-attr]
     if not _is_any(env, first):
-        none = _where(program, env, first.flags, 0, q)
+        none = _where(program, env, first.flags, 1 - truth, q)
         if none is not None:
             other: Fact = step.rule.apply(step.eqn, none, scalar(0))  # type: ignore[union-attr]
             if found is None or not leq(other, found):
@@ -91,7 +104,11 @@ def _where(program: Program, env: list[Any], flags: int, truth: int, slot: int) 
 
 
 def _is_any(env: list[Any], first: First) -> bool:
-    """Whether some bool is known to be true."""
+    """Whether some bool is known to be true, and the place is one of such a bool then."""
+    if first.how is not None:
+        values = env[first.values] if first.values >= 0 else None
+        if not first.how.truth or not first.how.is_beyond(values):
+            return False
     for slot in (first.flags, *first.counts):
         fact = env[slot]
         if fact is None:

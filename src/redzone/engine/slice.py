@@ -19,6 +19,7 @@ from redzone.engine import windows
 from redzone.engine.assumptions import is_thrown_away
 from redzone.engine.between import SINGLE, Between, operands
 from redzone.engine.carries import carries_read
+from redzone.engine.chosen import choice
 from redzone.engine.congruent import congruent
 from redzone.engine.definitions import Definition, definitions
 from redzone.engine.errors import results_of_errors
@@ -61,11 +62,12 @@ _RENAMING = frozenset(
     if n + "_p" in primitives()
 )
 _ARGMAX_P, _SPREAD_P = primitives()["argmax_p"], primitives()["broadcast_in_dim_p"]
+_EXTREMES = frozenset((_ARGMAX_P, primitives()["argmin_p"]))
 _SIDE_BY_SIDE = frozenset(primitives()[n] for n in ("concatenate_p", "stack_p") if n in primitives())
 #: How many bools put side by side are looked at where the first true one is asked for.
 BOOLS = 16
 #: Primitives that are not always a step with their rule.
-_UNUSUAL = _RENAMING | windows.READS | {_ARGMAX_P}
+_UNUSUAL = _RENAMING | windows.READS | _EXTREMES
 _PLAIN_FLOATS = frozenset(
     primitives()[n + "_p"]
     for n in ("add", "sub", "mul", "neg", "max", "min", "copy", "convert_element_type", "select_n")
@@ -534,8 +536,8 @@ class _Build:
             if primitive in windows.READS:
                 if windows.read(self, eqn, frame):
                     return
-            elif primitive is _ARGMAX_P:
-                if self.first_true(eqn, frame):
+            elif primitive in _EXTREMES:
+                if self.first_true(eqn, frame) or self.chosen(eqn, frame):
                     return
             elif _is_renaming(eqn):
                 self.rename(eqn, frame, eqn.invars[0], slots[outvars[0]])
@@ -586,7 +588,7 @@ class _Build:
 
     def first_true(self, eqn: Any, frame: Frame) -> bool:
         """Ask for the few bools, put side by side, of which an argmax finds the first true one; False for another."""
-        if eqn.invars[0].aval.dtype != bool:
+        if eqn.invars[0].aval.dtype != bool or eqn.primitive is not _ARGMAX_P:
             return False
         at, atom = self.resolve(frame, eqn.invars[0])
         made = None if type(atom) is Literal else at.maker(atom)
@@ -594,6 +596,20 @@ class _Build:
             return False
         slots = (self.slot(frame, eqn.invars[0]),), (frame.slots[eqn.outvars[0]],)
         self.emit(SIMPLE, eqn, *slots).rule = RULES[_ARGMAX_P]
+        return True
+
+    def chosen(self, eqn: Any, frame: Frame) -> bool:
+        """Ask for the condition that lets through what an extreme is looked for among; False where there is none."""
+        found = choice(self.resolve, frame, eqn)
+        if found is None:
+            return False
+        at, values = found.values
+        cheap = type(values) is Literal or dtype_info(values.aval.dtype).integral or self.is_asked(at, values)
+        cheap = cheap or (at.parent is None and values in at.inputs)
+        if not cheap and not found.sure:
+            return False
+        ins = [self.slot(*found.flags), *([self.slot(at, values)] if cheap else [])]
+        self.emit(SIMPLE, eqn, ins, (frame.slots[eqn.outvars[0]],)).rule = found.rule
         return True
 
     def wrap(self, eqns: Sequence[Any], at: int, frame: Frame) -> bool:

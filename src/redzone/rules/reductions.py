@@ -137,7 +137,8 @@ def multiplied(a: Fact, fewest: Any, most: Any, info: DtypeInfo) -> Fact:
 
 
 @rule("argmin_p", needs="none")
-def _arg_extreme(eqn: Any, *_: Fact) -> Fact:
+def place_of_extreme(eqn: Any, *_: Fact) -> Fact:
+    """Some place along the dimension."""
     n = _count(eqn.invars[0].aval.shape, eqn.params["axes"])
     return wrapped(0, n - 1, 0 if n == 1 else 1, of(eqn.outvars[0]))
 
@@ -149,7 +150,7 @@ def _argmax(eqn: Any, a: Fact) -> Fact:
     Where none holds it is the first place of all.
     """
     aval = eqn.invars[0].aval
-    plain: Fact = _arg_extreme(eqn)
+    plain: Fact = place_of_extreme(eqn)
     if of(eqn.invars[0]).kind != "b" or type(a.lo) is not np.ndarray or a.lo.shape != tuple(aval.shape) != (1,):
         return plain
     if a.lo.ndim != 1:
