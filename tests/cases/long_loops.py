@@ -269,3 +269,73 @@ def doubled_once_more_by_a_while(x, first):
         return k + 1, at * 2 + 1, total + x[at]  #: unsafe
 
     return lax.while_loop(lambda s: s[0] < 3, body, (0, first, 0.0))
+
+
+# A number that a test in the loop holds back, looked at after the loop.
+
+
+@case(f32(30), i32(min=0, max=100))
+def held_back_by_a_test(x, n):
+    return x[lax.fori_loop(0, n, lambda _, s: jnp.where(s < 29, s + 1, s), 0)]  #: safe
+
+
+@case(f32(30), i32(min=0, max=100))
+def held_back_one_too_late(x, n):
+    return x[lax.fori_loop(0, n, lambda _, s: jnp.where(s <= 29, s + 1, s), 0)]  #: unsafe
+
+
+@case(f32(30), i32(min=0, max=100))
+def back_to_the_start_from_the_end(x, n):
+    return x[lax.fori_loop(0, n, lambda _, s: jnp.where(s == 29, 0, s + 1), 0)]  #: safe
+
+
+@case(f32(30), i32(min=0, max=100))
+def back_to_the_start_past_the_end(x, n):
+    return x[lax.fori_loop(0, n, lambda _, s: jnp.where(s == 30, 0, s + 1), 0)]  #: unsafe
+
+
+@case(f32(30), f32(100))
+def up_and_down_between_two_ends(x, steps):
+    def move(at, step):
+        up, down = jnp.where(at < 29, at + 1, at), jnp.where(at > 0, at - 1, at)
+        return jnp.where(step > 0, up, down), at
+
+    last, places = lax.scan(move, 5, steps)
+    return x[last], x[places]  #: safe
+
+
+@case(f32(30), f32(100))
+def up_and_down_by_two(x, steps):
+    def move(at, step):
+        up, down = jnp.where(at < 29, at + 2, at), jnp.where(at > 0, at - 2, at)
+        return jnp.where(step > 0, up, down), at
+
+    last, _ = lax.scan(move, 4, steps)
+    return x.at[last].get(mode="promise_in_bounds")  #: unsafe
+
+
+# A while that goes through its body at least once leaves nothing of what it started with.
+
+
+@case(f32(10), i32(min=0, max=255))
+def made_small_at_least_once(x, s):
+    last = lax.while_loop(lambda c: c[1] < 4, lambda c: (c[0] % 10, c[1] + 1), (s, 0))
+    return x[last[0]]  #: safe
+
+
+@case(f32(10), i32(min=0, max=255))
+def made_small_until_a_flag_is_down(x, s):
+    last = lax.while_loop(lambda c: c[1], lambda c: (c[0] % 10, c[0] > 30), (s, True))
+    return x[last[0]]  #: safe
+
+
+@case(f32(10), i32(min=0, max=255), i32(min=0, max=4))
+def made_small_if_at_all(x, s, n):
+    last = lax.while_loop(lambda c: c[1] < n, lambda c: (c[0] % 10, c[1] + 1), (s, 0))
+    return x[last[0]]  #: unsafe
+
+
+@case(f32(10), i32(min=0, max=255), i32(min=1, max=4))
+def made_too_large_in_the_last_iteration(x, s, n):
+    last = lax.while_loop(lambda c: c[1] < n, lambda c: (c[0] % 10 + c[1] // 2, c[1] + 1), (s, 0))
+    return x[last[0]]  #: unsafe

@@ -245,3 +245,8 @@ def somewhere_around_the_first(x, first, end, draw):
 def drawn_between_two(x, first, end, key):
     redzone.assume((first >= 0) & (first < end) & (end <= 10))
     return x[jax.random.randint(jax.random.wrap_key_data(key), (), first, end)]  #: safe
+
+
+@case(f32(20), i32(min=0, max=19), i32(min=1, max=20), i32(20, min=0, max=9), i32(min=0, max=19))
+def a_step_back_that_something_else_decides(x, i, j, c, k):
+    return x[i - j - (c.at[k].set(1)[3] == 3)]  #: safe unsafe

@@ -665,6 +665,12 @@ ENGINE_MUTANTS = [
         "habits.the_first_neighbour_where_none_may_be_inside",
     ),
     EngineMutant(
+        "every while goes through its body",
+        f"{LOOPS}:_surely_starts",
+        _constant(True),
+        "long_loops.made_small_if_at_all",
+    ),
+    EngineMutant(
         "whatever is put in is less than any score",
         "engine.chosen:How.is_end",
         _constant(True),

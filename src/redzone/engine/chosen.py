@@ -66,7 +66,7 @@ class How(NamedTuple):
         return bool(end != self.fill and (type(end) is int or max(abs(end), abs(self.fill)) >= NORMAL))
 
 
-_RULES: dict[tuple[bool, int, Any], Rule] = {}
+_RULES: dict[How, Rule] = {}
 #: By rule: how it reads its condition.
 CHOSEN: dict[Rule, How] = {}
 
@@ -96,7 +96,7 @@ def choice(resolve: Callable[[Frame, Any], tuple[Frame, Any]], frame: Frame, eqn
             # What is made inside a call is not looked at.
             continue
         end = (info.min if greatest else info.max) if info.integral else (-np.inf if greatest else np.inf)
-        return Choice(flags, values, fill == end, _rule(greatest, 1 - k, fill))
+        return Choice(flags, values, fill == end, _rule(How(greatest, 1 - k, fill)))
     return None
 
 
@@ -115,7 +115,7 @@ def _number(resolve: Callable[[Frame, Any], tuple[Frame, Any]], frame: Frame, at
     if np.size(atom.val) != 1 or not all(dtype_info(t).kind in "iuf" for t in types):
         return None
     value: Any = np.asarray(atom.val)
-    for dtype in reversed(types):
+    for dtype in types[::-1]:
         if dtype_info(value.dtype).kind == "f" and dtype_info(dtype).integral:
             return None
         value = value.astype(dtype)
@@ -123,17 +123,19 @@ def _number(resolve: Callable[[Frame, Any], tuple[Frame, Any]], frame: Frame, at
     return number if number == number else None
 
 
-def _rule(greatest: bool, truth: int, fill: Any) -> Rule:
-    found = _RULES.get((greatest, truth, fill))
+def _rule(how: How) -> Rule:
+    found = _RULES.get(how)
     if found is None:
-        how = How(greatest, truth, fill)
-
-        def apply(eqn: Any, flags: Fact, values: Fact | None = None) -> Fact:
-            return chosen(eqn, flags, values, how)
-
-        found = _RULES[greatest, truth, fill] = Rule(apply)
+        found = _RULES[how] = _made(how)
         CHOSEN[found] = how
     return found
+
+
+def _made(how: How) -> Rule:
+    def apply(eqn: Any, flags: Fact, *values: Fact) -> Fact:
+        return chosen(eqn, flags, values[0] if values else None, how)
+
+    return Rule(apply)
 
 
 def chosen(eqn: Any, flags: Fact, values: Fact | None, how: How) -> Fact:

@@ -35,6 +35,8 @@ PATIENCE = 2
 ROUNDS = 24
 #: Rounds of widening to the next threshold, before only the ends of arrays count.
 HOPS = 1
+#: The same while each time they come upon one of those numbers.
+LANDS = 3
 #: Numbers beyond this are no bounds of anything that is counted.
 FAR = 2**40
 #: Rounds of narrowing after the facts have come to rest.
@@ -526,7 +528,7 @@ def _rest(
                 widened = True
                 # A bound that keeps on growing may still rest at the end of an array or where the loop ends, hardly at
                 # another number.
-                if count < PATIENCE + HOPS:
+                if count < PATIENCE + HOPS or (count < PATIENCE + LANDS and _lands(carries.now[i], fresh[i], near)):
                     steps = near = near or thresholds()
                 else:
                     steps = limits_of(carries.body) + (ends() if ends is not None else ())
@@ -553,6 +555,14 @@ def _rest(
             break
         env = run()
     return env
+
+
+def _lands(old: Fact, new: Fact, near: tuple[Any, ...]) -> bool:
+    """Whether the bounds that a fact has outgrown are now at such numbers: `s < 29` lets s become 29, and no more."""
+    old, new = summarised(old), summarised(new)
+    if not all(type(x) is int for x in (old.lo, old.hi, new.lo, new.hi)):
+        return False
+    return (new.lo >= old.lo or new.lo in near) and (new.hi <= old.hi or new.hi in near)
 
 
 def _growth(old: Fact, new: Fact) -> Any:
@@ -764,10 +774,25 @@ def _while(
             running = when(now, 1, lane=True) if batched and stay_apart(step) else None
             if running is not None:
                 runner.run(body, feed(running), True, context, step, 0, lanes=True)
+    if enters and _surely_starts(condition, dict(zip(shape.carries, inits, strict=True))):
+        now = _made_by_body(runner, body, shape, now, feed(when(now, 1) or now))
     left = when(now, 0) or now
     for i, out in enumerate(step.outs):
         if out >= 0:
             env[out] = left[i]
+
+
+def _surely_starts(condition: Condition, first: dict[int, Fact]) -> bool:
+    """Whether a while goes through its body at least once: its condition cannot fail before."""
+    return not condition.batched and condition.when(first, 0) is None
+
+
+def _made_by_body(
+    runner: Runner, body: Program, shape: LoopShape, now: dict[int, Fact], inputs: list[Fact]
+) -> dict[int, Fact]:
+    """What the carries are after an iteration: of a loop that surely goes through one, first values are not left."""
+    made = runner.run(body, inputs, False)
+    return {i: _within(now[i], made[body.outs[i]]) for i in shape.carries}
 
 
 def _run_told(runner: Runner, body: Program, inputs: list[Fact], told: dict[Step, Fact]) -> list[Any]:

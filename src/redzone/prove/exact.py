@@ -372,8 +372,10 @@ class Exact:
                 relations.append(kept_in)
                 chosen.append(kept_in)
         if outcome.cases and not lost and all(region.where(*chosen) is None for region in self.overflows):
-            outcome.needs = self.needs(limits)
             outcome.relations = self.shown(relations)
+            # Of two bounds on one sum that exclude each other, none is a condition.
+            can_hold = all(one.min is None or one.max is None or one.min <= one.max for one in outcome.relations)
+            outcome.needs = self.needs(limits) if can_hold else None
         return outcome
 
     def is_made(self, case: Case, cases: list[Case]) -> bool:
