@@ -290,3 +290,74 @@ def places_of_a_batch(keys):
 def places_of_all_batches(keys):
     count = jax.vmap(lambda keys: jnp.zeros(16, jnp.int32).at[keys].add(1))(keys)  #: safe
     return jnp.arange(21)[jnp.cumsum(count, axis=0)]  #: unsafe
+
+
+# One term of a sum counts: the one at the place that is asked for.
+
+
+@case(f32(8), i32(5, min=0, max=7))
+def places_back_from_one_hot(x, expert):
+    hot = jax.nn.one_hot(expert, 8, dtype=jnp.int32)
+    return x[(hot * jnp.arange(8)).sum(-1)]  #: safe
+
+
+@case(f32(7), i32(5, min=0, max=7))
+def places_back_from_one_hot_and_one_too_few(x, expert):
+    hot = jax.nn.one_hot(expert, 8, dtype=jnp.int32)
+    return x[(hot * jnp.arange(8)).sum(-1)]  #: unsafe
+
+
+@case(f32(5), i32(5, min=0, max=7))
+def slots_by_counting_along_one_hot(x, expert):
+    hot = jax.nn.one_hot(expert, 8, dtype=jnp.int32)
+    return x[jnp.sum((jnp.cumsum(hot, 0) - 1) * hot, -1)]  #: safe
+
+
+@case(f32(10), i32(min=0, max=7), i32(8, min=3, max=9))
+def one_of_several_by_a_sum(x, which, table):
+    at = jnp.where(jnp.arange(8) == which, table, 0).sum()
+    return x[at], x[at - 3]  #: safe
+
+
+@case(f32(10), i32(min=0, max=8), i32(8, min=3, max=9))
+def one_of_several_or_none_by_a_sum(x, which, table):
+    at = jnp.where(jnp.arange(8) == which, table, 0).sum()
+    return x.at[at * 4 - 12].get(mode="promise_in_bounds")  #: unsafe
+
+
+@case(f32(10), i32(min=0, max=7), i32(8, min=0, max=9))
+def all_but_one_by_a_sum(x, which, table):
+    return x[jnp.where(jnp.arange(8) == which, 0, table).sum()]  #: unsafe
+
+
+@case(f32(10), i32(min=0, max=1), i32(3, min=5, max=9))
+def two_of_several_by_a_sum(x, which, table):
+    labels = jnp.array([0, 1, 1])
+    return x[jnp.where(labels == which, table, 0).sum()]  #: unsafe
+
+
+@case(f32(10), i32(3, min=0, max=2), i32(3, min=5, max=9))
+def as_many_as_are_equal_by_a_sum(x, which, table):
+    return x[jnp.where(jnp.arange(3) == which, table, 0).sum()]  #: unsafe
+
+
+@case(f32(8), i32(3, min=0, max=1))
+def a_number_of_its_bits(x, bits):
+    dotted = x[bits @ jnp.array([1, 2, 4])]  #: safe
+    return dotted, x[(bits << jnp.arange(3)).sum()], x[(bits * 2 ** jnp.arange(3)).sum()]  #: safe
+
+
+@case(f32(7), i32(3, min=0, max=1))
+def a_number_of_its_bits_that_is_one_too_many(x, bits):
+    dotted = x[bits @ jnp.array([1, 2, 4])]  #: unsafe
+    return dotted, x[(bits << jnp.arange(3)).sum()]  #: unsafe
+
+
+@case(f32(29), i32(9, 2, min=0, max=4))
+def places_on_a_grid_by_a_product(x, at):
+    return x[at @ jnp.array([6, 1])], x[at @ jnp.array([1, 6])]  #: safe
+
+
+@case(f32(29), i32(9, 2, min=0, max=4))
+def places_on_a_larger_grid_by_a_product(x, at):
+    return x[at @ jnp.array([7, 1])]  #: unsafe

@@ -665,6 +665,18 @@ ENGINE_MUTANTS = [
         "habits.the_first_neighbour_where_none_may_be_inside",
     ),
     EngineMutant(
+        "no two labels are alike",
+        "engine.hot:_differ",
+        _constant(True),
+        "routing.two_of_several_by_a_sum",
+    ),
+    EngineMutant(
+        "all labels are compared with one number",
+        "engine.hot:_is_same_along",
+        _constant(True),
+        "routing.as_many_as_are_equal_by_a_sum",
+    ),
+    EngineMutant(
         "every while goes through its body",
         f"{LOOPS}:_surely_starts",
         _constant(True),

@@ -13,6 +13,7 @@ import numpy as np
 
 from redzone.domains import DtypeInfo, Fact, dtype_info, meet, settle, summarised
 from redzone.domains.fact import SMALL
+from redzone.engine.hot import sum_of_one
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
@@ -33,7 +34,9 @@ def summed(program: Program, env: list[Any], step: Step) -> Fact:
         plain = _growing(step.eqn, env[step.ins[0]], info, 1) or plain
     bounds = _mass(program, env, step.ins[0], info, _summed_over(step.eqn))
     # The sums are exact modulo the width, and what they stand for fits: additions that wrap on the way do no harm.
-    return plain if bounds is None else _within(plain, *bounds)
+    plain = plain if bounds is None else _within(plain, *bounds)
+    alone = sum_of_one(program, env, step)
+    return plain if alone is None else _within(plain, alone.lo, alone.hi)
 
 
 def running_sum(program: Program, step: Step) -> Step | None:

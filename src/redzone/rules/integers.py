@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import BOOL, DtypeInfo, Fact, dtype_info, scalar, settle, summarised
-from redzone.domains.fact import SMALL, apart, least, most, strided, too_wide
+from redzone.domains.fact import SHORT, SMALL, apart, is_small, least, most, strided, too_wide
 from redzone.domains.symbolic import at_most, fits, is_deep, larger, smaller
 
 
@@ -365,7 +365,8 @@ def bit_and(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     if info.kind == "b":
         a, b = pair(a, b)
         return settle(a.lo & b.lo, a.hi & b.hi)
-    a, b = summarised(a), summarised(b)
+    if a.kept or b.kept:
+        return each(bit_and, a, b, info)
     if a.step == 0 and b.step == 0:
         return scalar(a.lo & b.lo)
     if a.lo >= 0 and b.lo >= 0:
@@ -382,7 +383,8 @@ def bit_or(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     if info.kind == "b":
         a, b = pair(a, b)
         return settle(a.lo | b.lo, a.hi | b.hi)
-    a, b = summarised(a), summarised(b)
+    if a.kept or b.kept:
+        return each(bit_or, a, b, info)
     if a.step == 0 and b.step == 0:
         return scalar(a.lo | b.lo)
     if a.lo >= 0 and b.lo >= 0:
@@ -392,7 +394,8 @@ def bit_or(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
 
 def bit_xor(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     """Of numbers that are not negative it lies between their difference and their sum, which carry."""
-    a, b = summarised(a), summarised(b)
+    if a.kept or b.kept:
+        return each(bit_xor, a, b, info)
     if a.step == 0 and b.step == 0:
         return scalar(a.lo ^ b.lo)
     if info.kind == "b":
@@ -403,8 +406,27 @@ def bit_xor(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     return Fact(-widest - 1, widest)
 
 
+def each(function: Any, a: Fact, b: Fact, info: DtypeInfo) -> Fact:
+    """An operation on numbers some of which are kept apart: element by element while they are few and small."""
+    shapes = {f.lo.shape for f in (a, b) if type(f.lo) is np.ndarray}
+    shape = np.broadcast_shapes(*shapes) if len({len(s) for s in shapes}) == 1 else ()
+    few = 1 < math.prod(shape) <= SHORT and all(is_small(f) for f in (a, b))
+    found: list[Fact] = []
+    if few:
+        ends = [np.broadcast_to(x, shape).ravel().tolist() for x in (a.lo, a.hi, b.lo, b.hi)]
+        found = [
+            function(Fact(w, x, int(w != x)), Fact(y, z, int(y != z)), info) for w, x, y, z in zip(*ends, strict=True)
+        ]
+    if not few or not all(is_small(f) for f in found):
+        whole: Fact = function(summarised(a), summarised(b), info)
+        return whole
+    lo, hi = (np.array(one, np.int64).reshape(shape) for one in ([f.lo for f in found], [f.hi for f in found]))
+    return apart(lo, hi)
+
+
 def shift_left(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
-    a, b = summarised(a), summarised(b)
+    if a.kept or b.kept:
+        return each(shift_left, a, b, info)
     if b.lo < 0 or b.hi >= info.bits:
         return Fact(info.min, info.max)
     corners = [x << y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
@@ -414,7 +436,8 @@ def shift_left(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
 
 def shift_right(a: Fact, b: Fact, info: DtypeInfo, arithmetic: bool) -> Fact:
     """A right shift; amounts outside the width give any value, as their result is not portable."""
-    a, b = summarised(a), summarised(b)
+    if a.kept or b.kept:
+        return each(lambda a, b, info: shift_right(a, b, info, arithmetic), a, b, info)
     if b.lo < 0 or b.hi >= info.bits:
         return Fact(info.min, info.max)
     if a.lo < 0 and not arithmetic:

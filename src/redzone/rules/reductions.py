@@ -263,9 +263,28 @@ def _dot_general(eqn: Any, a: Fact, b: Fact) -> Fact:
         return floats.products(a, b, n, info)
     if not info.integral or info.kind == "b":
         return top_of(eqn.outvars[0])
+    if type(n) is int and n <= APART and (a.kept or b.kept) and len(contract) == 1:
+        # Each pair of elements that are multiplied has bounds of its own.
+        sides = zip((a, b), eqn.params["dimension_numbers"][0], strict=True)
+        pairs = list(zip(*(_along(f, int(dims[0]), n) for f, dims in sides), strict=True))
+        corners = [[x * y for x in mine for y in other] for mine, other in pairs]
+        return wrapped(sum(map(min, corners)), sum(map(max, corners)), 1, info)
     a, b = summarised(a), summarised(b)
-    corners = [x * y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
-    return wrapped(n * min(corners), n * max(corners), 1, info)
+    ends = [x * y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
+    return wrapped(n * min(ends), n * max(ends), 1, info)
+
+
+#: How many products that are summed up have bounds of their own.
+APART = 64
+
+
+def _along(fact: Fact, axis: int, n: int) -> list[tuple[Any, Any]]:
+    """The bounds of the elements at each place along a dimension."""
+    if type(fact.lo) is not np.ndarray:
+        return [(fact.lo, fact.hi)] * n
+    rest = tuple([d for d in range(fact.lo.ndim) if d != axis])
+    lo, hi = fact.lo.min(axis=rest).tolist(), fact.hi.max(axis=rest).tolist()
+    return list(zip(lo, hi, strict=True)) * (n if len(lo) != n else 1)
 
 
 @rule("select_and_gather_add_p", needs="none")

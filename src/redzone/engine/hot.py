@@ -1,0 +1,153 @@
+"""Sums of which at most one term is not zero: `(one_hot(e, n) * v).sum(-1)`, `where(arange(n) == e, v, 0).sum()`.
+
+Numbers that differ along a dimension are compared with one that is the same all along it: at most one of them is equal,
+and exactly one where that number is surely among them. So the sum is what the term is there, and nothing wraps.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from redzone.domains import Fact, dtype_info, join, scalar, summarised
+from redzone.engine.program import SIMPLE, Program, Step
+from redzone.engine.refine import HERE, Infeasible, assuming
+from redzone.frontend.compat import primitives
+from redzone.rules.table import SAME
+
+_P = primitives()
+_MUL, _SELECT, _CONVERT, _EQ, _BROADCAST, _SUM = (
+    _P[f"{n}_p"] for n in ("mul", "select_n", "convert_element_type", "eq", "broadcast_in_dim", "reduce_sum")
+)
+
+
+class Hot(NamedTuple):
+    """A sum of terms that are zero where two numbers differ."""
+
+    flags: int
+    """Where they are equal."""
+    along: int
+    """The numbers that differ from each other."""
+    other: int
+    """What they are compared with."""
+    value: int
+    """What the term is where they are equal; -1 where that is 1."""
+    beside: bool
+    """Whether it has an element for each of them."""
+    zero: int
+    """What the term is elsewhere; -1 where that is plainly 0."""
+
+
+def sum_of_one(program: Program, env: list[Any], step: Step) -> Fact | None:
+    """What such a sum can be; None for another."""
+    if step.eqn.primitive is not _SUM or len(step.eqn.params["axes"]) != 1:
+        return None
+    key = ("hot", step.outs[0])
+    known = program.memo.get(key)
+    if known is None:
+        known = program.memo[key] = tuple(_candidates(program, step))
+        step.volatile = step.volatile or bool(known)
+    for hot in known:
+        if hot.zero >= 0 and not _is_zero(env[hot.zero]):
+            continue
+        numbers, other = env[hot.along], summarised(env[hot.other])
+        if numbers is None or not _differ(numbers, int(step.eqn.params["axes"][0]), step.eqn.invars[0].aval.shape):
+            continue
+        term = _term(program, env, hot)
+        if term is None or type(term.lo) is not int or type(term.hi) is not int:
+            # It is nowhere equal.
+            return scalar(0) if term is None else None
+        least, most = int(numbers.lo.min()), int(numbers.lo.max())
+        among = type(other.lo) is int and type(other.hi) is int and least <= other.lo and other.hi <= most
+        return term if among and most - least + 1 == numbers.lo.size else join(term, scalar(0))
+    return None
+
+
+def _candidates(program: Program, step: Step) -> list[Hot]:
+    """What may be such a condition on the terms of a sum."""
+    axis, shape = int(step.eqn.params["axes"][0]), step.eqn.invars[0].aval.shape
+    term = _made(program, step.ins[0])
+    if (
+        term is None
+        or dtype_info(step.eqn.outvars[0].aval.dtype).kind not in "iu"
+        or not program.unknown.isdisjoint(step.ins)
+    ):
+        return []
+    primitive, pairs, zero = term.eqn.primitive, list[tuple[int, int]](), -1
+    if primitive is _MUL and len(term.ins) == 2:
+        pairs = [(term.ins[0], term.ins[1]), (term.ins[1], term.ins[0])]
+    elif primitive is _SELECT and len(term.ins) == 3:
+        pairs, zero = [(term.ins[0], term.ins[2])], term.ins[1]
+    elif primitive is _CONVERT:
+        pairs = [(term.ins[0], -1)]
+    found = []
+    for flags, value in pairs:
+        equal = _flags(program, flags)
+        if equal is None or equal.eqn.outvars[0].aval.shape != shape or value in program.unknown:
+            continue
+        for k in (0, 1):
+            if _is_same_along(program, equal, 1 - k, axis):
+                beside = value >= 0 and _shape_at(term, value) == shape
+                found.append(Hot(equal.outs[0], equal.ins[k], equal.ins[1 - k], value, beside, zero))
+    return found
+
+
+def _is_zero(fact: Fact | None) -> bool:
+    return fact is not None and type(fact.lo) is int and fact.lo == 0 and type(fact.hi) is int and fact.hi == 0
+
+
+def _shape_at(term: Step, slot: int) -> Any:
+    """The shape of the operand of a term that is in this slot."""
+    return term.eqn.invars[term.ins.index(slot)].aval.shape
+
+
+def _made(program: Program, slot: int) -> Step | None:
+    made = program.defs.get(slot)
+    while made is not None and made.kind == SIMPLE and made.rule is SAME:
+        made = program.defs.get(made.ins[0])
+    return made if made is not None and made.kind == SIMPLE else None
+
+
+def _flags(program: Program, slot: int) -> Step | None:
+    """The comparison that numbers, 1 where it holds and 0 elsewhere, were made from."""
+    made = _made(program, slot)
+    while made is not None and made.eqn.primitive is _CONVERT:
+        made = _made(program, made.ins[0])
+    whole = made is not None and made.eqn.primitive is _EQ and len(made.ins) == 2
+    return made if whole and made is not None and program.unknown.isdisjoint(made.ins) else None
+
+
+def _is_same_along(program: Program, equal: Step, position: int, axis: int) -> bool:
+    """Whether an operand of a comparison is the same number all along a dimension."""
+    shape = equal.eqn.invars[position].aval.shape
+    if not shape or (type(shape[axis]) is int and shape[axis] == 1):
+        return True
+    made = _made(program, equal.ins[position])
+    if made is None or made.eqn.primitive is not _BROADCAST or made.eqn.outvars[0].aval.shape != shape:
+        return False
+    dims, source = made.eqn.params["broadcast_dimensions"], made.eqn.invars[0].aval.shape
+    return axis not in dims or source[tuple(dims).index(axis)] == 1
+
+
+def _differ(numbers: Fact, axis: int, shape: tuple[Any, ...]) -> bool:
+    """Whether all elements along a dimension are known, and no two of them are equal."""
+    lo = numbers.lo
+    if type(lo) is not np.ndarray or lo.dtype.kind not in "iu" or lo.ndim != len(shape) or numbers.nan:
+        return False
+    if lo.shape[axis] != shape[axis] or lo.size != shape[axis] or not (lo is numbers.hi or (lo == numbers.hi).all()):
+        return False
+    return len(set(lo.ravel().tolist())) == lo.size
+
+
+def _term(program: Program, env: list[Any], hot: Hot) -> Fact | None:
+    """What a term is where the numbers are equal; None where they never are."""
+    if hot.value < 0:
+        return scalar(1)
+    refiner = assuming(program, env, hot.flags, 1, HERE)
+    if refiner is None:
+        return None
+    try:
+        return summarised(refiner.value(hot.value, HERE) if hot.beside else env[hot.value])
+    except Infeasible:
+        return None
