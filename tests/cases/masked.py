@@ -1456,3 +1456,67 @@ def kept_if_outside(x, i):
 @case(f32(10), i32(6, min=0, max=12))
 def kept_if_inside(x, i):
     return x.at[i].mul(i < 10)  #: unsafe
+
+
+# Rows that are read, and taken apart before each is kept or thrown away
+
+
+@case(f32(10, 3), i32(6))
+def columns_of_rows_by_themselves(x, i):
+    rows, ok = x[i], _inside(i, 10)  #: masked
+    return jnp.where(ok, rows[:, 0], 0.0) + jnp.where(ok, rows[:, 2], 1.0)
+
+
+@case(f32(10, 3), i32(6))
+def columns_of_rows_one_of_them_seen(x, i):
+    rows, ok = x[i], _inside(i, 10)  #: requires
+    return jnp.where(ok, rows[:, 0], 0.0) + rows[:, 2]
+
+
+@case(f32(10, 3), i32(6))
+def columns_of_rows_unstacked(x, i):
+    (a, b, _), ok = jnp.unstack(x[i], axis=1), _inside(i, 10)  #: masked
+    return jnp.where(ok, a * b, 0.0)
+
+
+@case(f32(10, 3), i32(6))
+def columns_of_rows_unstacked_and_the_last_seen(x, i):
+    (a, b, c), ok = jnp.unstack(x[i], axis=1), _inside(i, 10)  #: requires
+    return jnp.where(ok, a * b, 0.0), c
+
+
+@case(f32(10, 3), i32(6))
+def columns_of_rows_in_each_lane(x, i):
+    def one(k):
+        a, b, _ = x[k]  #: masked
+        return jnp.where(_inside(k, 10), a + b, 0.0)
+
+    return jax.vmap(one)(i)
+
+
+@case(f32(10, 3), i32(6), f32(6, 1))
+def rows_with_a_column_more_and_turned_round(x, i, more):
+    rows = jnp.concatenate([x[i], more], axis=1)[:, ::-1]  #: masked
+    return jnp.where(_inside(i, 10)[:, None], jnp.cumsum(rows, axis=1), 0.0)
+
+
+@case(f32(10, 3), i32(6))
+def rows_moved_to_the_next_place(x, i):
+    rows = jnp.concatenate([x[i][1:], x[i][:1]])  #: requires
+    return jnp.where(_inside(i, 10)[:, None], rows, 0.0)
+
+
+@case(f32(10, 3), i32(6))
+def rows_turned_round_but_not_what_keeps_them(x, i):
+    return jnp.where(_inside(i, 10)[:, None], x[i][::-1], 0.0)  #: requires
+
+
+@case(f32(10, 3), i32(6))
+def rows_summed_up_before_they_are_kept(x, i):
+    return jnp.where(_inside(i, 10)[:, None], jnp.cumsum(x[i], axis=0), 0.0)  #: requires
+
+
+@case(f32(10, 3), i32(6))
+def rows_unstacked_one_for_each_place(x, i):
+    rows, ok = jnp.unstack(x[i]), _inside(i, 10)  #: requires
+    return [jnp.where(ok[0], row, 0.0) for row in rows]

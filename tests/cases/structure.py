@@ -361,3 +361,60 @@ def some_rows_of_a_table_in_the_middle(x, table):
 def all_rows_of_a_table(x, table):
     rows = jnp.minimum(table, np.array([[5], [8]]))[np.array([1, 0, 0])]  #: safe
     return x[rows + 3]  #: unsafe
+
+
+# Arrays taken apart: `a, b = x` is one equation, or one for each
+
+
+@case(f32(4, 6), i32(2, min=0, max=9))
+def coordinates_taken_apart(x, at):
+    i, j = jnp.unstack(jnp.minimum(at, np.array([3, 5])))
+    return x[i, j]  #: safe
+
+
+@case(f32(4, 6), i32(2, min=0, max=9))
+def coordinates_taken_apart_and_exchanged(x, at):
+    j, i = jnp.unstack(jnp.minimum(at, np.array([3, 5])))
+    return x[i, j]  #: unsafe
+
+
+@case(f32(4, 6), i32(5, 2))
+def coordinates_of_many_under_a_condition(x, at):
+    i, j = jnp.unstack(at, axis=1)
+    ok = (i >= 0) & (i < 4) & (j >= 0) & (j < 6)
+    return x[jnp.where(ok, i, 0), jnp.where(ok, j, 0)]  #: safe
+
+
+@case(f32(4, 6), i32(5, 2))
+def coordinates_of_many_under_half_a_condition(x, at):
+    i, j = jnp.unstack(at, axis=1)
+    ok = (i >= 0) & (i < 4) & (j >= 0)
+    return x[jnp.where(ok, i, 0), jnp.where(ok, j, 0)]  #: requires
+
+
+@case(f32(4), i32(3))
+def an_element_written_and_taken_apart(x, state):
+    _, b, _ = jnp.unstack(state.at[1].set(jnp.clip(state[0], 0, 3)))  #: safe
+    return x[b]  #: safe
+
+
+@case(f32(4), i32(3))
+def the_element_beside_the_one_written(x, state):
+    _, _, c = jnp.unstack(state.at[1].set(jnp.clip(state[0], 0, 3)))  #: safe
+    return x[c]  #: requires
+
+
+@case(f32(4, 6), f32(2), requires=("-2.5 < p[0] < 2.0", "-3.5 < p[1] < 3.0"))
+def floats_taken_apart(x, p):
+    i, j = jnp.unstack((p * 2.0).astype(int))
+    return x[i, j]  #: requires
+
+
+@case(f32(4), i32(5, 3))
+def a_state_carried_by_a_loop_and_taken_apart(x, moves):
+    def step(state, move):
+        a, b, c = jnp.unstack(state)
+        a = jnp.where(move[0] > 0, jnp.minimum(a + 1, 3), a)
+        return jnp.stack([a, b + move[1], c]), x[a]  #: safe
+
+    return lax.scan(step, jnp.zeros(3, int), moves)

@@ -99,3 +99,9 @@ def test_a_size_beyond_an_array_that_has_its_own_is_tried() -> None:
     assert access.witness.index == (512,)
     (access,) = redzone.check(embedded, redzone.Spec(("n", 4), "float32"), table, dims=("n <= 512",)).accesses
     assert access.verdict == "safe"
+
+
+def test_an_element_of_an_array_under_a_bound_in_sizes() -> None:
+    for function in (lambda x, s: x[s[1]], lambda x, s: x[s.at[0].set(7)[1]]):
+        access = redzone.check(function, ROWS, redzone.Spec((2,), "int32")).accesses[-1]
+        assert [str(condition) for condition in access.requires] == ["- n ≤ s ≤ n - 1"]

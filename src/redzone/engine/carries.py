@@ -98,7 +98,7 @@ class _Reading:
         primitive, invars = eqn.primitive, eqn.invars
         if primitive is _GET_P:
             return []
-        if primitive in windows.READS and windows.is_followed(invars[0].aval) and windows.is_followed(atom.aval):
+        if primitive in windows.PARTS and windows.is_followed(invars[0].aval) and windows.is_followed(atom.aval):
             # A part of an array is followed to where it was written; one that is not is taken from the whole array.
             made = None if type(invars[0]) is Literal else self.slicer.made(self.jaxpr).get(invars[0])
             return [] if made is None or windows.may_follow(made) else [invars[0]]

@@ -67,7 +67,7 @@ _SIDE_BY_SIDE = frozenset(primitives()[n] for n in ("concatenate_p", "stack_p") 
 #: How many bools put side by side are looked at where the first true one is asked for.
 BOOLS = 16
 #: Primitives that are not always a step with their rule.
-_UNUSUAL = _RENAMING | windows.READS | _EXTREMES
+_UNUSUAL = _RENAMING | windows.PARTS | _EXTREMES
 _PLAIN_FLOATS = frozenset(
     primitives()[n + "_p"]
     for n in ("add", "sub", "mul", "neg", "max", "min", "copy", "convert_element_type", "select_n")
@@ -536,6 +536,9 @@ class _Build:
             if primitive in windows.READS:
                 if windows.read(self, eqn, frame):
                     return
+            elif primitive is windows.UNSTACK:
+                windows.unstack(self, eqn, frame)
+                return
             elif primitive in _EXTREMES:
                 if self.first_true(eqn, frame) or self.chosen(eqn, frame):
                     return

@@ -34,6 +34,10 @@ _SLICE, _SQUEEZE, _RESHAPE, _COPY, _SELECT = (
 _SCATTER, _UPDATE = _P["scatter_p"], _P["dynamic_update_slice_p"]
 #: Equations whose result is a window of their operand.
 READS = frozenset((_SLICE, _SQUEEZE))
+#: `a, b = x` from JAX 0.11 on: each of its results is a window of its operand, without one dimension.
+UNSTACK = _P.get("unstack_p")
+#: Equations that take parts of an array.
+PARTS = READS | {UNSTACK}
 
 
 _NO_EFFECTS: frozenset[Any] = frozenset()
@@ -110,16 +114,38 @@ def read(build: _Build, eqn: Any, frame: Frame) -> bool:
     return _MOVES[eqn.primitive](build, eqn, frame, want)
 
 
+def unstack(build: _Build, eqn: Any, frame: Frame) -> None:
+    """Take those of an unstack's results that were asked for from its operand, one by one."""
+    for out in eqn.outvars:
+        slot = frame.slots.get(out)
+        if slot is not None:
+            shape = out.aval.shape
+            _unstacked(build, eqn, frame, out, Want(slot, (0,) * len(shape), shape, shape, None))
+
+
+def _unstacked(build: _Build, eqn: Any, frame: Frame, out: Any, want: Want) -> None:
+    """Ask for a window of one of the results of an unstack where it lies in the operand."""
+    source, axis = eqn.invars[0], int(eqn.params["axis"])
+    number = next(k for k, v in enumerate(eqn.outvars) if v is out)
+    starts = (*want.starts[:axis], number, *want.starts[axis:])
+    there = want.at(starts, (*want.sizes[:axis], 1, *want.sizes[axis:]))
+    (ask if is_followed(source.aval) else cut)(build, eqn, frame, source, there)
+
+
 def may_follow(eqn: Any) -> bool:
     """Whether windows of an equation's result may be followed through it."""
     rule = RULES.get(eqn.primitive)
-    return eqn.primitive in _MOVES or (rule is not None and rule.pointwise)
+    return eqn.primitive in _MOVES or eqn.primitive is UNSTACK or (rule is not None and rule.pointwise)
 
 
 def flush(build: _Build, eqn: Any, frame: Frame, out: Any) -> None:
     """Follow the windows asked for of an equation's result through it."""
     wants = frame.wanted.pop(out)
     frame.pending -= 1
+    if eqn.primitive is UNSTACK:
+        for want in wants.values():
+            _unstacked(build, eqn, frame, out, want)
+        return
     move = _MOVES.get(eqn.primitive)
     if move is None and len(wants) <= MANY and out not in frame.slots:
         rule = RULES.get(eqn.primitive)

@@ -77,7 +77,7 @@ def propose(seen: Sequence[Seen], common: Common, wrapping: bool = True) -> Prop
             except Exception as other:
                 if not is_inconclusive(other) and not isinstance(other, TypeError | OverflowError):
                     raise
-                lost = Lost(None, str(other))
+                lost = Lost(None, "it hangs on sizes without a number" if is_inconclusive(other) else str(other))
     common.budget -= walk.given - max(walk.budget, 0)
     if any(n.empty() for n in walk.leaves.values()):
         lost = lost or Lost(None, "no input satisfies it")

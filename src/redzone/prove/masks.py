@@ -96,8 +96,9 @@ def _selects(
         elif primitive is _DOT and finite and (summed := _summed_with(uses, jaxpr, eqn, position, places)) is not None:
             yield summed
         else:
-            stays = finite and _stays_finite(eqn)
-            yield from _selects(uses, jaxpr, eqn.outvars[0], moved(eqn, position, places), depth - 1, stays)
+            stays, there = finite and _stays_finite(eqn), moved(eqn, position, places)
+            for out in eqn.outvars:
+                yield from _selects(uses, jaxpr, out, there, depth - 1, stays)
 
 
 #: A result of a jaxpr that a value becomes: which; where its dimensions are; whether it is finite if the value is.
@@ -125,7 +126,8 @@ def _leaving(uses: Uses, jaxpr: Any, var: Any, places: tuple[int, ...], depth: i
         elif eqn.primitive is _SELECT and eqn.invars[position].aval.shape == eqn.outvars[0].aval.shape:
             inside = [(0, places, finite)]
         else:
-            inside = [(0, moved(eqn, position, places), finite and _stays_finite(eqn))]
+            there, stays = moved(eqn, position, places), finite and _stays_finite(eqn)
+            inside = [(k, there, stays) for k in range(len(eqn.outvars))]
         for k, there, stays in inside:
             found += _leaving(uses, jaxpr, eqn.outvars[k], there, depth - 1, stays)
     return found
@@ -221,7 +223,10 @@ NEXT = 4
 #: Equations that only put numbers elsewhere or turn their sign.
 _MOVED = frozenset(
     _P[f"{name}_p"]
-    for name in ("broadcast_in_dim", "squeeze", "reshape", "transpose", "copy", "stop_gradient", "neg")
+    for name in (
+        *("broadcast_in_dim", "squeeze", "reshape", "transpose", "copy", "stop_gradient", "neg"),
+        *("slice", "unstack", "rev"),
+    )
     if f"{name}_p" in _P
 )
 #: Functions of finite floats that are finite.

@@ -10,6 +10,7 @@ import numpy as np
 from redzone.access.site import column_of
 from redzone.access.xla import ACCESSES, scatter_window
 from redzone.domains import Fact
+from redzone.domains.symbolic import is_symbolic
 from redzone.engine.program import Step
 from redzone.prove.need import APART, FAR, Need, is_apart
 
@@ -25,6 +26,11 @@ def _pieces(need: Need, shape: Any) -> Need:
     )
     lo, hi = np.broadcast_arrays(lo, hi)
     return Need(lo, hi)
+
+
+def _is_symbolic(need: Need) -> bool:
+    """Whether it is bounds in sizes without a number, which no array of numbers can hold."""
+    return is_symbolic(need.lo) or is_symbolic(need.hi)
 
 
 def _broadcast(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
@@ -90,7 +96,7 @@ def _slice(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[i
     need = _pieces(need, step.eqn.outvars[0].aval.shape)
     cut = [d for d, n in enumerate(shape) if (p["start_indices"][d], p["limit_indices"][d], strides[d]) != (0, n, 1)]
     full = [shape[d] if d in cut else (need.lo.shape[d] if np.ndim(need.lo) else 1) for d in range(len(shape))]
-    if any(type(n) is not int for n in full) or int(np.prod(full)) > APART:
+    if any(type(n) is not int for n in full) or int(np.prod(full)) > APART or _is_symbolic(need):
         return [(0, need.uniform())]
     window = tuple(
         slice(p["start_indices"][d], p["limit_indices"][d], strides[d]) if d in cut else slice(None)
@@ -141,7 +147,7 @@ def _content(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple
     shape, across = eqn.invars[0].aval.shape, _across(eqn)
     need = _pieces(need, eqn.outvars[0].aval.shape)
     wanted = _carried_over(need, {w: d for d, w in across.items()}, len(shape)) if across else need.uniform()
-    at = _window(step, facts)
+    at = None if _is_symbolic(wanted) else _window(step, facts)
     if at is None:
         return [(0, wanted)]
     lo, hi = np.full(shape, -FAR), np.full(shape, FAR)
@@ -183,7 +189,7 @@ def _scatter(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple
 
 def _over(step: Step, need: Need, facts: list[Fact], update: int) -> list[tuple[int, Need]]:
     """A write: what is written must meet the need where it lands, what was there wherever it may stay."""
-    at = _window(step, facts)
+    at = None if _is_symbolic(need) else _window(step, facts)
     shape, across = step.eqn.invars[0].aval.shape, _across(step.eqn)
     need, rank = _pieces(need, shape), len(step.eqn.invars[update].aval.shape)
     if at is None:

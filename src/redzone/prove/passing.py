@@ -19,12 +19,10 @@ _REDUCED = frozenset(
     for name in ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "argmax", "argmin")
     if f"{name}_p" in _P
 )
-#: What may be done with all elements of a value that is kept or thrown away as one.
-_MIXED = frozenset(
-    _P[f"{name}_p"]
-    for name in ("concatenate", "slice", "pad", "rev", "cumsum", "cumprod", "cummax", "cummin")
-    if f"{name}_p" in _P
+_SLICE, _PAD, _CONCATENATE, _REV, _UNSTACK = (
+    _P.get(f"{name}_p") for name in ("slice", "pad", "concatenate", "rev", "unstack")
 )
+_RUNNING = frozenset(_P[f"{name}_p"] for name in ("cumsum", "cumprod", "cummax", "cummin") if f"{name}_p" in _P)
 #: Writes that add to what is there, or take from it.
 ADDING = frozenset(_P[f"{name}_p"] for name in ("scatter_add", "scatter_sub") if f"{name}_p" in _P)
 _LESS, _MORE, _TIMES = _P["scatter_min_p"], _P["scatter_max_p"], _P["scatter_mul_p"]
@@ -53,11 +51,33 @@ def moved(eqn: Any, position: int, places: tuple[int, ...]) -> tuple[int, ...]:
             return tuple(p - sum(a < p for a in axes) for p in left)
     elif primitive is _DOT:
         return _multiplied(eqn, position, places)
-    elif (primitive in RULES and RULES[primitive].pointwise and source == target) or (
-        not places and primitive in _MIXED
-    ):
+    elif primitive in RULES and RULES[primitive].pointwise and source == target:
         return places
-    raise NotMasked
+    mixed = _mixed(eqn)
+    if mixed is None or not mixed.isdisjoint(places):
+        raise NotMasked
+    return tuple(p - sum(axis < p for axis in mixed) for p in places) if primitive is _UNSTACK else places
+
+
+def _mixed(eqn: Any) -> set[int] | None:
+    """Along which dimensions an equation puts elements elsewhere, or together; None where that is not known.
+
+    Across the others each element stays where it is: the columns of rows that were read may be taken one by one.
+    """
+    primitive, params = eqn.primitive, eqn.params
+    if primitive is _SLICE:
+        strides = params["strides"] or (1,) * len(params["start_indices"])
+        ends = zip(params["start_indices"], params["limit_indices"], strides, eqn.invars[0].aval.shape, strict=True)
+        return {d for d, (start, limit, stride, n) in enumerate(ends) if (start, limit, stride) != (0, n, 1)}
+    if primitive is _PAD:
+        return {d for d, edges in enumerate(params["padding_config"]) if tuple(edges) != (0, 0, 0)}
+    if primitive is _REV:
+        return {int(d) for d in params["dimensions"]}
+    if primitive is _CONCATENATE:
+        return {int(params["dimension"])}
+    if primitive is _UNSTACK or primitive in _RUNNING:
+        return {int(params["axis"])}
+    return None
 
 
 def is_reshape(eqn: Any) -> bool:

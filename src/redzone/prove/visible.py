@@ -30,6 +30,7 @@ _P = primitives()
 _GATHER, _DYNAMIC_SLICE, _SELECT, _AND, _OR = (
     _P[name] for name in ("gather_p", "dynamic_slice_p", "select_n_p", "and_p", "or_p")
 )
+_UNSTACK = _P.get("unstack_p")
 #: Equations that move numbers about: which of their operands those are; the others say where to.
 _MOVED: dict[Any, tuple[int, ...] | None] = {
     **{
@@ -263,6 +264,8 @@ class _Following(Replay):
         if any(result is None for result in results):
             raise _Seen
         masks = [self.spread(eqn, inputs, function, results)] if len(results) == 1 else None
+        if eqn.primitive is _UNSTACK:
+            masks = list(np.moveaxis(_mask(inputs[0]), eqn.params["axis"], 0))
         if reads and masks is not None:
             outside = self.outside(given)
             if outside is None:
