@@ -7,6 +7,8 @@ import pytest
 from redzone import twins
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+# A stage that fails is no unknown here, it is a mistake.
+os.environ["REDZONE_RAISES"] = "1"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -137,7 +137,7 @@ def _check_traced(given: Traced) -> Report:
         timings=timings,
         unmodelled=dict(analysis.unmodelled),
         equations=analysis.inventory.equations,
-        notes=_notes(analysis),
+        notes=(*_notes(analysis), *dict.fromkeys(deciding.failures)),
         origins=tuple(source.origin for source in traced.inputs),
         _explain=functools.partial(_explained, given),
         doubted=tuple(analysis.doubted),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -248,3 +249,100 @@ def the_best_of_those_outside(q, score, x):
 def the_best_of_the_later_ones_of_each_row(q, score, x):
     best = jnp.argmax(jnp.where(jnp.arange(6)[None, :] >= 3, score, -1), axis=1)
     return x[best - 3]  #: safe
+
+
+# Places that differ from each other: an order, and what is written at it
+
+
+@case(i32(12), f32(12))
+def an_order_inverted(keys, x):
+    order = jnp.argsort(keys)
+    inverse = jnp.full(12, 99).at[order].set(jnp.arange(12))  #: safe
+    return x[inverse]  #: safe
+
+
+@case(i32(12), f32(12))
+def an_order_inverted_into_a_longer_array(keys, x):
+    order = jnp.argsort(keys)
+    inverse = jnp.full(13, 12).at[order].set(jnp.arange(12))  #: safe
+    return x[inverse]  #: unsafe
+
+
+@case(i32(12), f32(12))
+def part_of_an_order_inverted(keys, x):
+    order = jnp.argsort(keys)[:11]
+    inverse = jnp.full(12, 12).at[order].set(jnp.arange(11))  #: safe
+    return x[inverse]  #: unsafe
+
+
+@case(i32(12, min=0, max=11), f32(12))
+def places_that_need_not_differ(places, x):
+    return x[jnp.full(12, 12).at[places].set(0)]  #: safe unsafe
+
+
+@case(i32(3, 8), f32(8))
+def orders_inverted_row_by_row(keys, x):
+    def inverted(row):
+        return jnp.full(8, -70).at[jnp.argsort(row)].set(jnp.arange(8))  #: safe
+
+    return x.at[jax.vmap(inverted)(keys)].get(mode="promise_in_bounds")  #: safe
+
+
+@case(i32(8, 3), f32(8))
+def orders_of_columns_used_for_rows(keys, x):
+    order = jnp.argsort(keys, axis=0)
+    inverse = jnp.full((8, 8), 8).at[jnp.arange(8)[:, None], order].set(0)  #: safe
+    return x[inverse]  #: unsafe
+
+
+@case(u32(2), f32(10))
+def a_random_order_inverted(key, x):
+    order = jax.random.permutation(key, 10)
+    again = order[jnp.argsort(order)]  #: safe
+    inverse = jnp.full(10, 10).at[again].set(order)  #: safe
+    return x[inverse]  #: safe
+
+
+@case(i32(12), i32(12, min=0, max=3), f32(16))
+def counted_once_each(keys, more, x):
+    order = jnp.argsort(keys)
+    return x[jnp.full(12, 12).at[order].add(more)]  #: safe safe
+
+
+@case(i32(12), i32(12, min=0, max=3), f32(15))
+def counted_once_each_in_too_short_a_table(keys, more, x):
+    order = jnp.argsort(keys)
+    return x[jnp.full(12, 12).at[order].add(more)]  #: safe unsafe
+
+
+@case(f32(20), f32(9))
+def the_best_few_counted(score, x):
+    _, best = lax.top_k(score, 5)
+    return x[jnp.full(20, 7).at[best].add(1)]  #: safe safe
+
+
+@case(f32(20), f32(9))
+def the_best_few_counted_twice(score, x):
+    _, best = lax.top_k(score, 5)
+    both = jnp.concatenate([best, best])
+    return x[jnp.full(20, 7).at[both].add(1)]  #: safe unsafe
+
+
+@case(i32(300), f32(300))
+def an_order_in_too_few_bits(keys, x):
+    order = jnp.argsort(keys).astype(np.uint8)
+    return x[jnp.full(300, 300).at[order].set(0)]  #: safe unsafe
+
+
+@case(i32(12), f32(12))
+def rows_written_in_an_order(keys, x):
+    order = jnp.argsort(keys)
+    rows = jnp.full((12, 2), 12).at[order].set(jnp.arange(24).reshape(12, 2) // 2)  #: safe
+    return x[rows]  #: safe
+
+
+@case(i32(12), f32(12))
+def parts_of_rows_written_in_an_order(keys, x):
+    order = jnp.argsort(keys)
+    rows = jnp.full((12, 2), 12).at[order, 0].set(jnp.arange(12))  #: safe
+    return x[rows]  #: unsafe

@@ -302,3 +302,15 @@ def one_access_in_loops_with_lanes_apart_and_not(x, starts):
         return jnp.stack(found)
 
     return jax.vmap(lane, axis_name="lanes")(starts)
+
+
+@case(i32(4), i32(5))
+def what_is_added_is_made_of_nothing(x, i):
+    return x.at[i].add(jnp.arange(5))  #: requires
+
+
+@case(f32(10), i32(6), f32(6))
+def what_is_read_times_a_count_of_floats(x, i, y):
+    ok = (i >= 0) & (i < 10)
+    weight = jnp.where(ok, jnp.arange(6, dtype=np.float32), 0.0)
+    return weight * x.at[i].get(mode="promise_in_bounds")  #: requires

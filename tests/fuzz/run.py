@@ -23,6 +23,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(ROOT / "src")]
 for _name, _value in {
     "JAX_PLATFORMS": "cpu",
+    "REDZONE_RAISES": "1",
     # Every worker is one process on one core: threads of its own only get in the way of the others.
     "OMP_NUM_THREADS": "1",
     "OPENBLAS_NUM_THREADS": "1",

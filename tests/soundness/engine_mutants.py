@@ -56,6 +56,13 @@ def _constant(value: Any) -> Callable[[Any], Any]:
     return lambda _: lambda *args, **kwargs: value
 
 
+def _the_first_part(right: Any) -> Any:
+    def unstacked(build: Any, eqn: Any, frame: Any, out: Any, want: Any) -> Any:
+        return right(build, eqn, frame, eqn.outvars[0], want)
+
+    return unstacked
+
+
 def _carries_stay_apart(right: Any) -> Any:
     def scan(self: Any, at: Any, eqn: Any, given: Any) -> Any:
         first, count = compat.scan_counts(eqn.params)
@@ -717,5 +724,23 @@ ENGINE_MUTANTS = [
         "prove.whole:_OR",
         lambda right: compat.primitives()["and_p"],
         "masked.what_was_read_is_replaced_here_and_there",
+    ),
+    EngineMutant(
+        "any places differ from each other",
+        "engine.distinct:_below",
+        lambda right: lambda frame, atom, axis, deep: right(frame, atom, axis, deep) or atom.aval.shape[axis],
+        "positions.places_that_need_not_differ",
+    ),
+    EngineMutant(
+        "every part of an array is its first",
+        "engine.windows:_unstacked",
+        _the_first_part,
+        "structure.coordinates_taken_apart_and_exchanged",
+    ),
+    EngineMutant(
+        "every element stays at its place",
+        "prove.passing:_mixed",
+        lambda right: lambda eqn: None if right(eqn) is None else set(),
+        "masked.rows_turned_round_but_not_what_keeps_them",
     ),
 ]

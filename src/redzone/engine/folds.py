@@ -66,7 +66,7 @@ def applied(frame: Frame, eqn: Any) -> Rule | None:
 
 
 #: By primitive: what finds the rule of an equation with a function of its own.
-FUNCTIONS = {_P["reduce_p"]: folded, _P["reduce_window_p"]: folded, _P["scatter_p"]: applied}
+FUNCTIONS = {_P["reduce_p"]: folded, _P["reduce_window_p"]: folded}
 
 
 def _function(eqn: Any, jaxpr: str, consts: str) -> tuple[Any, tuple[Any, ...]]:

@@ -22,8 +22,9 @@ from redzone.engine.carries import carries_read
 from redzone.engine.chosen import choice
 from redzone.engine.congruent import congruent
 from redzone.engine.definitions import Definition, definitions
+from redzone.engine.distinct import written_once
 from redzone.engine.errors import results_of_errors
-from redzone.engine.folds import FUNCTIONS
+from redzone.engine.folds import FUNCTIONS, applied
 from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
 from redzone.engine.inventory import (
@@ -302,11 +303,18 @@ def _over_shards(frame: Frame, eqn: Any) -> Rule | None:
     return Rule(apply)
 
 
+def _of_scatter(frame: Frame, eqn: Any) -> Rule | None:
+    """The rule of a write that applies a function of its own, or reaches every element."""
+    return applied(frame, eqn) or written_once(frame, eqn)
+
+
 #: By primitive: what looks for a rule that fits an equation better, where it stands, than its primitive's does.
 _CLOSER: dict[Any, Callable[[Frame, Any], Rule | None]] = {
     **dict.fromkeys(ROUNDS, rounded_once),
     **FUNCTIONS,
     **{primitives()[n]: _over_shards for n in ("psum_p", "psum2_p", "psum_invariant_p") if n in primitives()},
+    primitives()["scatter_p"]: _of_scatter,
+    primitives()["scatter_add_p"]: written_once,
 }
 
 

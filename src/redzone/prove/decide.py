@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -50,6 +51,10 @@ from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
 from redzone.stages import recorded, staged
 
+Found = TypeVar("Found")
+
+#: Set in the environment, a stage that fails raises: for tests.
+RAISES = "REDZONE_RAISES"
 #: How many different sets of conditions are validated one by one.
 GROUPS = 12
 #: How many steps an analysis may have taken for its conditions to be tried without each of their sides.
@@ -79,6 +84,8 @@ class Deciding(Seeking):
         self.work = {name: Work(limit, EACH) for name, limit in limits.items()}
         self.visits = 0
         """How many steps the proofs of conditions took."""
+        self.failures: list[str] = []
+        """What is told of stages that failed."""
         self.for_z3: set[int] = set()
         """The accesses z3 might have settled, were it installed."""
         self.buffers = Buffers(traced)
@@ -104,9 +111,44 @@ class Deciding(Seeking):
             if result[key].verdict is Verdict.UNKNOWN and not site.opaque:
                 open_sites.append((site, seen))
         started = time.perf_counter()
-        self.masked(result, open_sites)
-        self.exactly(result, open_sites)
-        proposals = self.confirmed(self.derived(result, open_sites))
+        self.spared("masks", lambda: self.masked(result, open_sites), None)
+        self.spared("the exact stage", lambda: self.exactly(result, open_sites), None)
+        proposals = self.spared(
+            "the exact stage", lambda: self.confirmed(self.derived(result, open_sites)), dict[int, Proposal]()
+        )
+        open_sites[:] = [one for one in open_sites if result[id(one[0].eqn)].verdict is Verdict.UNKNOWN]
+        proved = self.spared("conditions", lambda: self.proved(open_sites, proposals), set[int]())
+        for site, _ in open_sites:
+            proposals.setdefault(id(site.eqn), Proposal({}, False, None))
+        self.timings["conditions"] = time.perf_counter() - started - self.timings["exact"]
+        started = time.perf_counter()
+        self.spared("witnesses", lambda: self.settled_by_witness(result, open_sites, proposals, proved), None)
+        self.timings["witness"] = time.perf_counter() - started
+        for site, _ in open_sites:
+            self.left_open(result[id(site.eqn)], site)
+        # The report lives on with what decided; what replayed need not.
+        self.replays.clear()
+        return tuple(result.values())
+
+    def spared(self, what: str, work: Callable[[], Found], otherwise: Found) -> Found:
+        """What a stage yields; one that fails costs what it would have found, which is told, and never the report."""
+        try:
+            return work()
+        except Exception as error:
+            if os.environ.get(RAISES):
+                raise
+            told = f"redzone failed at {what} ({type(error).__name__}: {error}), what that would have shown is open"
+            self.failures.append(told)
+            return otherwise
+
+    def left_open(self, access: Access, site: Site) -> None:
+        """Say of an access which no stage came to an end with that nothing is known."""
+        if access.verdict is Verdict.UNKNOWN and not access.rule:
+            access.rule = "RZ103" if site.effect == "read" else "RZ203"
+            access.message, access.fix = "nothing could be shown: redzone failed on the way", CODES[access.rule].fix
+
+    def proved(self, open_sites: list[tuple[Site, list[Seen]]], proposals: dict[int, Proposal]) -> set[int]:
+        """The accesses that a condition on the inputs is proved to keep inside; `proposals` gets one for each."""
         proved = {*proposals}
         common = Common(len(open_sites))
         if self.analysis.inventory.equations > LARGE and len(open_sites) - len(proved) > MANY:
@@ -130,14 +172,7 @@ class Deciding(Seeking):
             proved |= self.swept(open_sites, proposals, proved, common)
         proved |= self.guessed(open_sites, proposals, proved)
         # An index that the program keeps close to its array is its own to keep inside, not for a float to mend.
-        proved -= {key for key in proved & self.limited if proposals[key].turned}
-        self.timings["conditions"] = time.perf_counter() - started - self.timings["exact"]
-        started = time.perf_counter()
-        self.settled_by_witness(result, open_sites, proposals, proved)
-        self.timings["witness"] = time.perf_counter() - started
-        # The report lives on with what decided; what replayed need not.
-        self.replays.clear()
-        return tuple(result.values())
+        return proved - {key for key in proved & self.limited if proposals[key].turned}
 
     @staged("witness")
     def settled_by_witness(

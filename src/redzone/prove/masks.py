@@ -31,7 +31,7 @@ from redzone.prove.whole import ACCESSES, Whole, picks
 _P = primitives()
 _SELECT, _BROADCAST, _CONCATENATE = _P["select_n_p"], _P["broadcast_in_dim_p"], _P["concatenate_p"]
 _DOT = _P["dot_general_p"]
-_MUL, _TRANSPOSE = _P["mul_p"], _P["transpose_p"]
+_MUL, _TRANSPOSE, _IOTA = _P["mul_p"], _P["transpose_p"], _P["iota_p"]
 _CONVERT, _GATHER, _DYNAMIC_SLICE = _P["convert_element_type_p"], _P["gather_p"], _P["dynamic_slice_p"]
 _TRUE = (1, 1)
 _DECISIVE = {_P["and_p"]: _TRUE, _P["or_p"]: (0, 0)}
@@ -169,7 +169,7 @@ def _column_of(uses: Uses, jaxpr: Any, indices: Any, column: int) -> Any:
         made = None if type(indices) is Literal else uses.maker(jaxpr, indices)
     elif column:
         return None
-    if made is None or type(made.invars[0]) is Literal or made.invars[0].aval.shape != shape:
+    if made is None or not made.invars or type(made.invars[0]) is Literal or made.invars[0].aval.shape != shape:
         return None
     spread = made.primitive is _BROADCAST and tuple(made.params["broadcast_dimensions"]) == tuple(range(len(shape)))
     return made.invars[0] if spread or is_reshape(made) else None
@@ -264,6 +264,9 @@ def _is_finite(uses: Uses, jaxpr: Any, atom: Any) -> bool:
         made = uses.maker(jaxpr, atom)
         if made is None:
             return True
+        if not made.invars:
+            # Counting in few bits may end at infinity.
+            return made.primitive is _IOTA and dtype_info(atom.aval.dtype).bits >= 32
         read = made.primitive in (_DYNAMIC_SLICE, _GATHER)
         if not (_reads_finite(made) if read else _stays_finite(made)):
             return False
@@ -526,7 +529,7 @@ def _added(
         if found:
             return [(view, found)]
         made = uses.maker(view.jaxpr, updates)
-        if made is None or type(made.invars[0]) is Literal:
+        if made is None or not made.invars or type(made.invars[0]) is Literal:
             break
         if made.primitive is _BROADCAST and _wide(made.invars[0].aval.shape) == _wide(updates.aval.shape):
             # Only dimensions of one element come in between.

@@ -374,8 +374,11 @@ class Walk:
         if kind == "select":
             self.select(context, step, need, stop, at)
         elif kind in MOVEMENT:
+            looked_at = step.rule.needs if step.rule is not None and type(step.rule.needs) is tuple else None
             for position, moved in MOVEMENT[kind](step, slot, need, [env[i] for i in step.ins]):
-                ask(position, moved.lo, moved.hi)
+                # What a rule does not look at may be anything.
+                if looked_at is None or position in looked_at:
+                    ask(position, moved.lo, moved.hi)
         else:
             ARITHMETIC[kind](self, step, [env[i] for i in step.ins], need, ask)
 

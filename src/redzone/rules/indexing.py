@@ -197,18 +197,18 @@ def _scatter(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
         site = ACCESSES[eqn.primitive](eqn, ())
         places = _places(site, indices)
         if places is not None:
-            row = _row_written(eqn, updates)
+            row = row_written(eqn, updates)
             sure = site.count == 1 and stays_inside(site, [indices] * len(site.columns))
             if not sure and all(first == last for first, last in places):
                 row = join(row, summarised(a))
             return written(shape, a, row, places, site.window)
-    row = _row_written(eqn, updates)
+    row = row_written(eqn, updates)
     if not row.kept:
         return join(summarised(a), row)
     return join(summarised_along(a, [d for d, n in enumerate(row.lo.shape) if n == 1]), row)
 
 
-def _row_written(eqn: Any, updates: Fact) -> Fact:
+def row_written(eqn: Any, updates: Fact) -> Fact:
     """What a scatter writes, of the operand's rank, with the columns apart that every window covers from end to end.
 
     A dimension that is not indexed and as long in the window as in the operand starts at 0 in every window, so that
