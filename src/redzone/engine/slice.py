@@ -999,16 +999,22 @@ class _Build:
             first, end = (self.filled(frame, atom) for atom in eqn.invars[-2:])
             whole = first == 0 and end == found.size and is_long_enough(found.size, shape.length)
             shape.search = Placed(found.size, shape.also[0], shape.also[1], found.right, whole)
-            self.ask_for_last(frame, array, found.size)
+            self.ask_for_last(eqn, frame, array, found.size)
 
-    def ask_for_last(self, frame: Frame, array: Any, size: int) -> None:
-        """Ask for the last element of a searched array of floats where anything is compared with it."""
+    def ask_for_last(self, eqn: Any, frame: Frame, array: Any, size: int) -> None:
+        """Take the last element from a searched array of floats, where anything is compared with it.
+
+        It may have been made behind the search, where nobody looks again: so it is made here.
+        """
         at: Frame | None = frame
         where = self.resolve(frame, array)
         while at is not None:
-            for atom in list(at.floats):
-                if is_last(self.resolve, at, atom, where, size):
-                    self.slot(at, atom)
+            for atom, slot in list(at.floats.items()):
+                shape = atom.aval.shape
+                if shape in ((), (1,)) and is_last(self.resolve, at, atom, where, size):
+                    del at.floats[atom]
+                    self.template[slot] = None
+                    windows.cut(self, eqn, *where, windows.Want(slot, (size - 1,), (1,), shape, None))
             at = at.parent
 
     def filled(self, frame: Frame, atom: Any) -> int | None:
