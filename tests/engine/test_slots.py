@@ -24,7 +24,8 @@ for _module in pkgutil.iter_modules(tests.cases.__path__):
 
 def unmade(program: Program) -> list[str]:
     """What is read before it is made."""
-    made = {slot for slot, fact in enumerate(program.template) if fact is not None} | {slot for _, slot in program.inputs}
+    made = {slot for slot, fact in enumerate(program.template) if fact is not None}
+    made |= {slot for _, slot in program.inputs}
     wrong = []
     for step in program.steps:
         wrong += [f"{slot} of {step.eqn}" for slot in step.reads() if slot >= 0 and slot not in made]
