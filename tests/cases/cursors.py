@@ -483,3 +483,52 @@ def moved_on_while_either_as_far_as_the_end(x):
         return jnp.where(at < 8, at + 1, at), jnp.where(at < 8, other, other + 1), total + x[at]  #: safe
 
     return lax.while_loop(lambda s: (s[0] < 8) | (s[1] < 12), step, (0, 0, 0.0))
+
+
+# A stack: its top goes up, or down to the bottom
+
+
+@case(flag(20))
+def pushed_and_popped(moves):
+    def step(state, push):
+        def pushes():
+            return state[0].at[state[1]].set(1.0), state[1] + 1  #: safe
+
+        def pops():
+            return state[0], jnp.maximum(state[1] - 1, 0)
+
+        return lax.cond(push, pushes, pops), None
+
+    return lax.scan(step, (jnp.zeros(20), 0), moves)
+
+
+@case(flag(21))
+def pushed_and_popped_once_too_often(moves):
+    def step(state, push):
+        def pushes():
+            return state[0].at[state[1]].set(1.0), state[1] + 1  #: unsafe
+
+        def pops():
+            return state[0], jnp.maximum(state[1] - 1, 0)
+
+        return lax.cond(push, pushes, pops), None
+
+    return lax.scan(step, (jnp.zeros(20), 0), moves)
+
+
+@case(f32(20), i32(20, min=0, max=2))
+def a_top_that_no_branch_knows(x, moves):
+    def step(top, move):
+        down, up = jnp.clip(top - 2, 0, 5), top + 1
+        return jnp.where(move == 0, down, jnp.where(move == 1, up, top)), x[top]  #: safe
+
+    return lax.scan(step, 0, moves)
+
+
+@case(f32(20), i32(26, min=0, max=2))
+def a_top_set_back_higher_than_it_may_be(x, moves):
+    def step(top, move):
+        down, up = jnp.clip(top - 2, 5, 5), top + 1
+        return jnp.where(move == 0, down, jnp.where(move == 1, up, top)), x[top]  #: unsafe
+
+    return lax.scan(step, 0, moves)

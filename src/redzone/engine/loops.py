@@ -15,7 +15,7 @@ import numpy as np
 
 from redzone.domains import DtypeInfo, Fact, dtype_info, join, leq, meet, settle, summarised, top, widen
 from redzone.domains.fact import strided
-from redzone.domains.symbolic import at_most
+from redzone.domains.symbolic import at_most, larger, smaller
 from redzone.engine.columns import column_facts, is_open
 from redzone.engine.continuing import Condition
 from redzone.engine.idioms import FLOOR_DIVIDE
@@ -52,6 +52,7 @@ PAIRED = 8
 
 _ADD, _SUB, _SELECT, _NE = (primitives()[n] for n in ("add_p", "sub_p", "select_n_p", "ne_p"))
 _CONVERT = primitives()["convert_element_type_p"]
+_LIMITS = _MAX, _MIN, _CLAMP = tuple(primitives()[n] for n in ("max_p", "min_p", "clamp_p"))
 _SCALING = frozenset(
     primitives()[f"{n}_p"] for n in ("mul", "div", "shift_left", "shift_right_arithmetic", "shift_right_logical")
 )
@@ -178,30 +179,95 @@ def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int =
     return None
 
 
-#: Bounds on what is added in one iteration, and on what is there instead; either may not happen.
-Change = tuple[tuple[int, int] | None, tuple[int, int] | None]
+#: An end of what an iteration leaves of a carry: so much more than before, or just so much; either may not happen.
+End = tuple[int | None, int | None]
+#: How many of those that all hold are kept.
+ENDS = 4
 
 
-def _changed_or_set(body: Program, env: list[Any], first: int, slot: int, depth: int = 4) -> Change | None:
-    """The same of a carry that some iterations set to something else: `where(hit, count + 1, 0)`."""
+class Change(NamedTuple):
+    """What an iteration does to a carry: it adds something, or sets it to something else; either may not happen."""
+
+    added: tuple[int, int] | None
+    """Bounds on what is added anywhere on the way to the result."""
+    set_to: tuple[int, int] | None
+    """The same of what is there instead."""
+    least: tuple[End, ...]
+    """The least that the result is, in several ways."""
+    most: tuple[End, ...]
+
+
+def _changed_or_set(body: Program, env: list[Any], first: int, slot: int, depth: int = 5) -> Change | None:
+    """The same of a carry that some iterations set to something else: `where(hit, n + 1, 0)`, `maximum(top - 1, 0)`.
+
+    What a select, a branch, a maximum, a minimum or a clamp yields is one of several values: each is changed or set. A
+    maximum is at least each of them, and a minimum at most.
+    """
     change = change_of(body, env, first, slot)
     if change is not None:
-        return change, None
+        return Change(change, None, ((change[0], None),), ((change[1], None),))
     step = body.defs.get(slot)
     while step is not None and step.rule is SAME:
-        step = body.defs.get(step.ins[0])
-    if step is not None and step.kind == SIMPLE and step.eqn.primitive is _SELECT and depth:
-        found: Change = (None, None)
-        for case in step.ins[1:]:
-            one = _changed_or_set(body, env, first, case, depth - 1)
-            if one is None:
-                return None
-            found = (_hull(found[0], one[0]), _hull(found[1], one[1]))
+        slot = step.ins[0]
+        step = body.defs.get(slot)
+    if step is not None and depth and (found := _one_of_several(body, env, first, step, slot, depth - 1)) is not None:
         return found
     fact = None if env[slot] is None else summarised(env[slot])
     if fact is None or type(fact.lo) is not int or type(fact.hi) is not int or max(-fact.lo, fact.hi) > FAR:
         return None
-    return None, (fact.lo, fact.hi)
+    return Change(None, (fact.lo, fact.hi), ((None, fact.lo),), ((None, fact.hi),))
+
+
+def _one_of_several(body: Program, env: list[Any], first: int, step: Step, slot: int, depth: int) -> Change | None:
+    """As `_changed_or_set`, of a step that yields one of several values."""
+    if step.kind == COND:
+        return _either(_in_branches(step, first, step.outs.index(slot), depth), None)
+    primitive = step.eqn.primitive if step.kind == SIMPLE else None
+    several = [_changed_or_set(body, env, first, case, depth) for case in step.ins] if primitive in _LIMITS else []
+    if primitive is _CLAMP:
+        low, value, high = several
+        return _either([_either([low, value], _MAX), high], _MIN)
+    if primitive is _SELECT:
+        several = [_changed_or_set(body, env, first, case, depth) for case in step.ins[1:]]
+    return _either(several, primitive)
+
+
+def _either(several: list[Change | None], primitive: Any) -> Change | None:
+    """Of one of these, by a maximum or minimum or in any other way."""
+    found: Change | None = None
+    for one in several:
+        if one is None:
+            return None
+        if found is None:
+            found = one
+            continue
+        least = _side(found.least, one.least, min, primitive is _MAX)
+        most = _side(found.most, one.most, max, primitive is _MIN)
+        found = Change(_hull(found.added, one.added), _hull(found.set_to, one.set_to), least, most)
+    return found
+
+
+def _side(a: tuple[End, ...], b: tuple[End, ...], farther: Any, each_does: bool) -> tuple[End, ...]:
+    """One end of either of two values; of one that is beyond both, each value's end is one."""
+    if each_does:
+        return (a + b)[:ENDS]
+    found = []
+    for one in a:
+        for other in b:
+            added, set_to = (
+                x if y is None else y if x is None else farther(x, y) for x, y in zip(one, other, strict=True)
+            )
+            found.append((added, set_to))
+    return tuple(found[:ENDS])
+
+
+def _in_branches(step: Step, first: int, result: int, depth: int) -> list[Change | None]:
+    """What each branch does to a carry; of values made in them, only constants are known for every run."""
+    found = []
+    for branch, places in zip(step.bodies, step.extra, strict=True):
+        given = [inner for (_, inner), place in zip(branch.inputs, places, strict=True) if step.ins[place] == first]
+        found.append(_changed_or_set(branch, branch.template, given[0] if given else -1, branch.outs[result], depth))
+    return found
 
 
 def _hull(a: tuple[int, int] | None, b: tuple[int, int] | None) -> tuple[int, int] | None:
@@ -637,24 +703,47 @@ def _grown(carries: _Carries, moving: list[int], env: Any, trips: Any) -> dict[i
     for i in moving:
         if carries.info[i].kind not in "iu":
             continue
-        change, anew = carries.step_range(env, i), None
-        if change is None:
+        change, info = carries.step_range(env, i), carries.info[i]
+        if change is not None:
+            lo, hi = min(0, change[0]), max(0, change[1])
+            # The value after the last iteration must fit too: then no addition in any iteration wraps.
+            spill = _after(carries.first[i], lo * trips, hi * trips, info, 1)
+            bound = _after(carries.first[i], lo * (trips - 1), hi * (trips - 1), info, 1)
+        else:
             instead = _changed_or_set(carries.body, env, carries.slot[i], carries.body.outs[i])
-            if instead is None or instead[1] is None:
+            if instead is None or instead.set_to is None:
                 continue
-            # What an iteration set has changed no more often than there are iterations after it.
-            change, anew = instead[0] or (0, 0), Fact(*instead[1])
-        lo, hi, info = min(0, change[0]), max(0, change[1]), carries.info[i]
-        # The value after the last iteration must fit too: then no addition in any iteration wraps.
-        spill = _after(carries.first[i], lo * trips, hi * trips, info, 1)
-        bound = _after(carries.first[i], lo * (trips - 1), hi * (trips - 1), info, 1)
-        if anew is not None and bound is not None:
-            since = max(trips - 2, 0) if type(trips) is int else trips - 1
-            then, left = _after(anew, lo * since, hi * since, info, 1), _after(anew, lo * trips, hi * trips, info, 1)
-            bound = None if then is None or left is None else join(bound, then)
+            spill, bound = _grown_or_set(carries.first[i], instead, info, trips)
         if spill is not None and bound is not None:
             found[i] = bound
     return found
+
+
+def _grown_or_set(first: Fact, change: Change, info: DtypeInfo, trips: Any) -> tuple[Fact | None, Fact | None]:
+    """What a carry is that iterations add to or set: whatever is made of it on the way, and whenever the body starts.
+
+    What an iteration set has changed no more often than there are iterations after it.
+    """
+    added, set_to = change.added or (0, 0), Fact(*change.set_to) if change.set_to is not None else first
+    lo, hi = min(0, added[0]), max(0, added[1])
+    spills = [_after(fact, lo * trips, hi * trips, info, 1) for fact in (first, set_to)]
+    if None in spills:
+        return None, None
+    whole = summarised(first)
+    lows = [_farthest(whole.lo, end, trips, min) for end in change.least]
+    highs = [_farthest(whole.hi, end, trips, max) for end in change.most]
+    # All of them hold. Of sizes without a number nobody may know which is the nearest.
+    low = max(lows) if all(type(n) is int for n in lows) else lows[0]
+    high = min(highs) if all(type(n) is int for n in highs) else highs[0]
+    return spills[0], Fact(low, high, 1)
+
+
+def _farthest(first: Any, end: End, trips: Any, farther: Any) -> Any:
+    """How far a carry comes whenever the body starts."""
+    since = max(trips - 2, 0) if type(trips) is int else trips - 1
+    by = farther(0, end[0] or 0)
+    moved = first + by * (trips - 1)
+    return moved if end[1] is None else (smaller if farther is min else larger)(moved, end[1] + by * since)
 
 
 def run_while(runner: Runner, env: list[Any], step: Step, context: Context | None) -> None:
