@@ -302,3 +302,18 @@ def one_access_in_loops_with_lanes_apart_and_not(x, starts):
         return jnp.stack(found)
 
     return jax.vmap(lane, axis_name="lanes")(starts)
+
+
+@case(f32(6), f32(101), f32(2, min=0.0, max=100.0), flag())
+def numbers_beside_one_that_is_none(x, y, numbers, missing):
+    numbers = jnp.where(missing & (jnp.arange(2) == 0), jnp.nan, numbers)
+    most = numbers.max()
+    near = x[jnp.where(most > 5.0, 0, numbers[1].astype(int))]  #: unsafe
+    return near + y[most.astype(int)]  #: safe
+
+
+@case(f32(6), f32(101), f32(3, 2, min=0.0, max=100.0))
+def rows_of_numbers_beside_one_that_is_none(x, y, numbers):
+    least = numbers.min(axis=1)
+    near = x[jnp.where(least < 95.0, 0, (100 - numbers[:, 0]).astype(int))]  #: unknown
+    return near + y[least.astype(int)]  #: safe

@@ -129,6 +129,10 @@ def _nan_is_comparable(right: Any) -> Any:
     return wrong
 
 
+def _bounds_also_by_nan(right: Any) -> Any:
+    return lambda self, step, fact, level: right(self, step, Fact(fact.lo, fact.hi, fact.step), level)
+
+
 def _connective_always_both(right: Any) -> Any:
     """`a and b` is false, so both are false."""
 
@@ -717,5 +721,11 @@ ENGINE_MUTANTS = [
         "prove.whole:_OR",
         lambda right: compat.primitives()["and_p"],
         "masked.what_was_read_is_replaced_here_and_there",
+    ),
+    EngineMutant(
+        "a number that may be none bounds those beside it",
+        "engine.refine:Refiner._most",
+        _bounds_also_by_nan,
+        "regressions.numbers_beside_one_that_is_none",
     ),
 ]

@@ -655,16 +655,18 @@ class Refiner:
             self.narrow_all(step, fact, level)
 
     def _most(self, step: Step, fact: Fact, level: Any) -> None:
+        """No element is above the greatest, unless that is NaN, which one NaN among them makes it."""
         if self.whole(step, fact, level):
             return
-        if _nonempty(step.eqn.invars[0].aval):
+        if not fact.nan and _nonempty(step.eqn.invars[0].aval):
             old = summarised(self.env[step.ins[0]])
             self.narrow_all(step, Fact(old.lo, summarised(fact).hi, 1, old.nan), level)
 
     def _least(self, step: Step, fact: Fact, level: Any) -> None:
+        """No element is below the least, unless that is NaN."""
         if self.whole(step, fact, level):
             return
-        if _nonempty(step.eqn.invars[0].aval):
+        if not fact.nan and _nonempty(step.eqn.invars[0].aval):
             old = summarised(self.env[step.ins[0]])
             self.narrow_all(step, Fact(summarised(fact).lo, old.hi, 1, old.nan), level)
 
