@@ -317,3 +317,28 @@ def rows_of_numbers_beside_one_that_is_none(x, y, numbers):
     least = numbers.min(axis=1)
     near = x[jnp.where(least < 95.0, 0, (100 - numbers[:, 0]).astype(int))]  #: unknown
     return near + y[least.astype(int)]  #: safe
+
+
+@case(f32(5), i32(300, min=0, max=9))
+def the_first_place_in_a_type_that_does_not_hold_all(x, numbers):
+    redzone.assume((numbers < 5).any())
+    at = lax.argmax(numbers < 5, 0, jnp.uint8)
+    return x[lax.dynamic_slice(numbers, (at,), (1,))[0]]  #: safe unsafe
+
+
+@case(f32(5), flag(5))
+def no_place_in_a_type_that_does_not_hold_all(x, flags):
+    at = lax.argmax(jnp.concatenate([flags, jnp.zeros(295, bool)]), 0, jnp.int8)
+    return lax.dynamic_slice(x, (at.astype(int),), (1,))  #: unknown
+
+
+@case(f32(5), i32(min=0, max=9), i32(min=0, max=9))
+def few_places_in_a_type_that_holds_fewer(x, a, b):
+    at = lax.argmax(jnp.stack([a < 0, a < 0, a < 0, a < 0, b > 4]), 0, jnp.uint2)
+    return lax.cond(at == 0, lambda: x[b], lambda: 0.0)  #: unsafe
+
+
+@case(f32(5), i32(min=6, max=100))
+def the_place_with_the_least_number_of_two(x, k):
+    at = lax.argmax((jnp.arange(300) == k) | (jnp.arange(300) == 260), 0, jnp.uint8)
+    return x[at.astype(int)]  #: unknown

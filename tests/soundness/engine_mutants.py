@@ -728,4 +728,22 @@ ENGINE_MUTANTS = [
         _bounds_also_by_nan,
         "regressions.numbers_beside_one_that_is_none",
     ),
+    EngineMutant(
+        "every type tells the places of an extreme",
+        "engine.first:tells_places",
+        _constant(True),
+        "regressions.the_first_place_in_a_type_that_does_not_hold_all",
+    ),
+    EngineMutant(
+        "every type tells the first of equal places",
+        "rules.reductions:tells_places",
+        _constant(True),
+        "regressions.no_place_in_a_type_that_does_not_hold_all",
+    ),
+    EngineMutant(
+        "few places are always told apart",
+        "engine.refine:tells_places",
+        _constant(True),
+        "regressions.few_places_in_a_type_that_holds_fewer",
+    ),
 ]

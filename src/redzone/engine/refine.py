@@ -23,6 +23,7 @@ from redzone.engine.rounding import APART, MOVES, PUT_TOGETHER
 from redzone.engine.wrapping import before_wrap, from_the_end, wrap_of
 from redzone.frontend.compat import primitives
 from redzone.rules.floats import single_below, slack
+from redzone.rules.reductions import tells_places
 from redzone.rules.table import SAME
 
 #: How many equations one refinement may look at.
@@ -622,7 +623,7 @@ class Refiner:
         """The bools among which an argmax looks, each with its level; None where they are not one for each place."""
         source, (axis, *more) = step.eqn.invars[0].aval, step.eqn.params["axes"]
         made = self.defs.get(step.ins[0])
-        if source.dtype != bool or more or made is None or made.kind != SIMPLE:
+        if source.dtype != bool or more or made is None or made.kind != SIMPLE or not tells_places(step.eqn):
             return None
         if level is ALL and not _nonempty(step.eqn.outvars[0].aval):
             return None
