@@ -342,3 +342,31 @@ def few_places_in_a_type_that_holds_fewer(x, a, b):
 def the_place_with_the_least_number_of_two(x, k):
     at = lax.argmax((jnp.arange(300) == k) | (jnp.arange(300) == 260), 0, jnp.uint8)
     return x[at.astype(int)]  #: unknown
+
+
+@case(f32(4))
+def rows_in_another_order(x):
+    def body(before, row):
+        return row, lax.dynamic_slice(x, (before + row,), (1,))  #: unsafe
+
+    one = lax.scan(body, np.int32(0), jnp.array([0, 1, 2], jnp.int32))
+    return one, lax.scan(body, np.int32(0), jnp.array([0, 2, 2], jnp.int32))
+
+
+@case(f32(5))
+def rows_from_the_last_to_the_first(x):
+    def body(before, row):
+        return row, lax.dynamic_slice(x, (2 * before + row,), (1,))  #: unsafe
+
+    rows = jnp.array([0, 2, 1], jnp.int32)
+    return lax.scan(body, np.int32(0), rows, reverse=True), lax.scan(body, np.int32(0), rows)
+
+
+@case(f32(6))
+def one_body_for_two_loops(x):
+    def body(state):
+        at, total = state
+        return at + 1, total + x[at]  #: unsafe
+
+    start = (np.int32(0), np.float32(0))
+    return lax.while_loop(lambda s: s[0] < 5, body, start), lax.while_loop(lambda s: s[0] < 9, body, start)
