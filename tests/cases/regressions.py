@@ -370,3 +370,15 @@ def one_body_for_two_loops(x):
 
     start = (np.int32(0), np.float32(0))
     return lax.while_loop(lambda s: s[0] < 5, body, start), lax.while_loop(lambda s: s[0] < 9, body, start)
+
+
+@case(f32(10), i32(min=0, max=9), flag())
+def branches_for_another_caller(x, i, taken):
+    @jax.jit
+    def read(x, i, taken):
+        for _ in range(45):
+            x = x + 1.0
+        one = lax.cond(taken, lambda i: i, lambda i: np.int32(0), i)
+        return x[lax.cond(taken, lambda n: n * 2, lambda n: np.int32(0), one)]  #: unsafe
+
+    return read(x, i, taken), read(x, np.int32(0), taken)

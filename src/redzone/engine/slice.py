@@ -915,7 +915,7 @@ class _Build:
             [self.slot(frame, eqn.invars[0]), *(self.slot(frame, eqn.invars[1 + i]) for i in used)],
             [frame.slots.get(v, -1) for v in eqn.outvars],
         )
-        step.bodies = tuple(bodies)
+        step.bodies, step.apart = tuple(bodies), self.new()
         step.extra = [[place[i] for i, _ in body.inputs] for body in bodies]
 
     def scan(self, eqn: Any, frame: Frame) -> None:
