@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.experimental import pallas as pl
 
 import redzone
 from tests.cases import case, f32, flag, i8, i16, i32, u8, u32
@@ -382,3 +383,14 @@ def branches_for_another_caller(x, i, taken):
         return x[lax.cond(taken, lambda n: n * 2, lambda n: np.int32(0), one)]  #: unsafe
 
     return read(x, i, taken), read(x, np.int32(0), taken)
+
+
+@case(f32(5), i32(2, min=0, max=4))
+def a_ref_that_is_written_before_it_is_passed_on(x, numbers):
+    def work(refs):
+        places, result = refs
+        places[0] = 9  #: safe
+        at = jax.jit(lambda ref: ref[0])(places)  #: safe
+        result[0] = x[at]  #: safe unknown
+
+    return pl.run_state(work)((numbers, jnp.zeros(2)))  #: safe
