@@ -394,3 +394,24 @@ def a_ref_that_is_written_before_it_is_passed_on(x, numbers):
         result[0] = x[at]  #: safe unknown
 
     return pl.run_state(work)((numbers, jnp.zeros(2)))  #: safe
+
+
+@case(f32(5), i32(min=0, max=9), i32(min=0, max=9), i32(min=-2, max=-2))
+def a_number_before_the_first_case(x, a, b, which):
+    return lax.cond(lax.select_n(which, a, b) < 5, lambda: x[b], lambda: 0.0)  #: unsafe
+
+
+@case(f32(5), i32(3, min=0, max=9), i32(3, min=0, max=4))
+def a_known_number_before_the_first_case(x, a, b):
+    return x[lax.select_n(np.int32(-1), a, b)[0]]  #: unsafe
+
+
+@case(f32(5), i32(3, min=0, max=4), i32(3, min=0, max=9))
+def a_known_number_behind_the_last_case(x, a, b):
+    return x[lax.select_n(np.int32(7), a, b)[0]]  #: unsafe
+
+
+@case(f32(2), i32(4, min=1, max=9), i32(4, min=0, max=5))
+def extremes_let_through_by_a_number(x, which, score):
+    found = which[jnp.argmax(lax.select_n(which, jnp.full(4, -1), score))]  #: safe
+    return x[jnp.where(found == 1, 0, found)]  #: unsafe

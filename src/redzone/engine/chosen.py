@@ -88,7 +88,9 @@ def choice(resolve: Callable[[Frame, Any], tuple[Frame, Any]], frame: Frame, eqn
         return None
     flags = resolve(at, made.invars[0])
     info = dtype_info(operand.dtype)
-    if type(flags[1]) is Literal or flags[1].aval.shape != operand.shape or info.kind not in "iuf":
+    if type(flags[1]) is Literal or flags[1].aval.shape != operand.shape or flags[1].aval.dtype != bool:
+        return None
+    if info.kind not in "iuf":
         return None
     for k in (0, 1):
         fill, values = _number(resolve, at, made.invars[1 + k]), resolve(at, made.invars[2 - k])

@@ -879,7 +879,8 @@ class Refiner:
             raise Infeasible
         which = self.current(step.ins[0], inner)
         if len(possible) == 2 and which.step == 0:
-            possible = [which.lo]
+            # Beyond the cases it picks the nearest.
+            possible = [min(max(which.lo, 0), 1)]
         if len(possible) == 1:
             chosen = summarised(which)
             if type(chosen.lo) is int and chosen.lo >= 0 and type(chosen.hi) is int and chosen.hi <= 1:
