@@ -415,3 +415,39 @@ def a_known_number_behind_the_last_case(x, a, b):
 def extremes_let_through_by_a_number(x, which, score):
     found = which[jnp.argmax(lax.select_n(which, jnp.full(4, -1), score))]  #: safe
     return x[jnp.where(found == 1, 0, found)]  #: unsafe
+
+
+@case(f32(5), i32(4), flag(4))
+def promised_in_a_branch_behind_another_on_the_same_number(x, starts, flags):
+    def lane(start, taken):
+        def trusted(at):
+            redzone.assume((at >= 0) & (at < 5))
+            return 1.0
+
+        at = lax.cond(taken, lambda i: i + 0, lambda i: jnp.maximum(i, 0), start)
+        return lax.cond(taken, trusted, lambda at: 0.0, at) + x[at]  #: requires
+
+    return jax.vmap(lane)(starts, flags)
+
+
+@case(f32(5), i32(4), flag(3, 4))
+def promised_in_a_branch_whose_operands_are_spread(x, starts, flags):
+    def lane(start, taken):
+        def trusted():
+            redzone.assume((start >= 0) & (start < 5))
+            return x[start]  #: requires
+
+        return lax.cond(taken, trusted, lambda: 0.0)
+
+    return jax.vmap(jax.vmap(lane), (None, 0))(starts, flags)
+
+
+@case(f32(5), i32(4), flag(4))
+def promised_after_branches_on_the_same_number(x, starts, flags):
+    def lane(start, taken):
+        at = lax.cond(taken, lambda i: i + 0, lambda i: jnp.maximum(i, 0), start)
+        at = lax.cond(taken, lambda i: i + 1, lambda i: i, at)
+        redzone.assume((at >= 0) & (at < 5))
+        return x[at]  #: safe
+
+    return jax.vmap(lane)(starts, flags)
