@@ -451,3 +451,10 @@ def promised_after_branches_on_the_same_number(x, starts, flags):
         return x[at]  #: safe
 
     return jax.vmap(lane)(starts, flags)
+
+
+@case(f32(5), i32(min=0, max=1))
+def nothing_and_two_numbers_side_by_side(x, k):
+    numbers = lax.concatenate([jnp.zeros(0, jnp.int32), jnp.full(2, 7)], 0)
+    at = lax.dynamic_index_in_dim(numbers, k, 0, False)  #: safe
+    return x[at * (1 - k)]  #: unsafe

@@ -112,7 +112,7 @@ def _concatenate(eqn: Any, *parts: Fact) -> Fact:
         return parts[0]
     axis = int(eqn.params["dimension"])
     shape = eqn.outvars[0].aval.shape
-    if shape == (len(parts),):
+    if shape == (len(parts),) and all(v.aval.shape == (1,) for v in eqn.invars):
         values = [p.lo for p in parts if p.step == 0 and type(p.lo) is int and -SMALL <= p.lo <= SMALL]
         if len(values) == len(parts) <= KEEP:
             # An index vector of known numbers.
