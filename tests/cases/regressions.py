@@ -458,3 +458,17 @@ def nothing_and_two_numbers_side_by_side(x, k):
     numbers = lax.concatenate([jnp.zeros(0, jnp.int32), jnp.full(2, 7)], 0)
     at = lax.dynamic_index_in_dim(numbers, k, 0, False)  #: safe
     return x[at * (1 - k)]  #: unsafe
+
+
+@case(f32(5), i32(3, 2, min=0, max=4))
+def a_total_promised_of_one_row(x, counts):
+    sums = jnp.cumsum(counts, 1)
+    redzone.assume(sums[0, -1] <= 4)
+    return x[sums[1]]  #: unsafe
+
+
+@case(f32(6), i32(3, 4, min=0, max=9))
+def totals_promised_of_all_rows(x, counts):
+    sums = lax.cumsum(counts, 1, reverse=True)
+    redzone.assume(sums[:, 0] <= 5)
+    return x[sums[1]]  #: safe

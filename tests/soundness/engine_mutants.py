@@ -129,6 +129,16 @@ def _nan_is_comparable(right: Any) -> Any:
     return wrong
 
 
+def _last_of_some_rows(right: Any) -> Any:
+    def wrong(program: Any, step: Any) -> Any:
+        made = program.defs.get(step.ins[0]) if step.ins else None
+        if step.eqn.primitive.name == "slice" and made is not None and made.eqn.primitive.name == "cumsum":
+            return step.outs[0], made, (int(made.eqn.params["axis"]),)
+        return right(program, step)
+
+    return wrong
+
+
 def _bounds_also_by_nan(right: Any) -> Any:
     return lambda self, step, fact, level: right(self, step, Fact(fact.lo, fact.hi, fact.step), level)
 
@@ -745,5 +755,11 @@ ENGINE_MUTANTS = [
         "engine.refine:tells_places",
         _constant(True),
         "regressions.few_places_in_a_type_that_holds_fewer",
+    ),
+    EngineMutant(
+        "the last sums of some rows are those of all",
+        "engine.totals:_summed",
+        _last_of_some_rows,
+        "regressions.a_total_promised_of_one_row",
     ),
 ]
