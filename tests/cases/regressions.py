@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.experimental import pallas as pl
 
 import redzone
 from tests.cases import case, f32, flag, i8, i16, i32, u8, u32
@@ -314,3 +315,172 @@ def what_is_read_times_a_count_of_floats(x, i, y):
     ok = (i >= 0) & (i < 10)
     weight = jnp.where(ok, jnp.arange(6, dtype=np.float32), 0.0)
     return weight * x.at[i].get(mode="promise_in_bounds")  #: requires
+
+
+@case(f32(6), f32(101), f32(2, min=0.0, max=100.0), flag())
+def numbers_beside_one_that_is_none(x, y, numbers, missing):
+    numbers = jnp.where(missing & (jnp.arange(2) == 0), jnp.nan, numbers)
+    most = numbers.max()
+    near = x[jnp.where(most > 5.0, 0, numbers[1].astype(int))]  #: unsafe
+    return near + y[most.astype(int)]  #: safe
+
+
+@case(f32(6), f32(101), f32(3, 2, min=0.0, max=100.0))
+def rows_of_numbers_beside_one_that_is_none(x, y, numbers):
+    least = numbers.min(axis=1)
+    near = x[jnp.where(least < 95.0, 0, (100 - numbers[:, 0]).astype(int))]  #: unknown
+    return near + y[least.astype(int)]  #: safe
+
+
+@case(f32(5), i32(300, min=0, max=9))
+def the_first_place_in_a_type_that_does_not_hold_all(x, numbers):
+    redzone.assume((numbers < 5).any())
+    at = lax.argmax(numbers < 5, 0, jnp.uint8)
+    return x[lax.dynamic_slice(numbers, (at,), (1,))[0]]  #: safe unsafe
+
+
+@case(f32(5), flag(5))
+def no_place_in_a_type_that_does_not_hold_all(x, flags):
+    at = lax.argmax(jnp.concatenate([flags, jnp.zeros(295, bool)]), 0, jnp.int8)
+    return lax.dynamic_slice(x, (at.astype(int),), (1,))  #: unknown
+
+
+@case(f32(5), i32(min=0, max=9), i32(min=0, max=9))
+def few_places_in_a_type_that_holds_fewer(x, a, b):
+    at = lax.argmax(jnp.stack([a < 0, a < 0, a < 0, a < 0, b > 4]), 0, jnp.uint2)
+    return lax.cond(at == 0, lambda: x[b], lambda: 0.0)  #: unsafe
+
+
+@case(f32(5), i32(min=6, max=100))
+def the_place_with_the_least_number_of_two(x, k):
+    at = lax.argmax((jnp.arange(300) == k) | (jnp.arange(300) == 260), 0, jnp.uint8)
+    return x[at.astype(int)]  #: unknown
+
+
+@case(f32(4))
+def rows_in_another_order(x):
+    def body(before, row):
+        return row, lax.dynamic_slice(x, (before + row,), (1,))  #: unsafe
+
+    one = lax.scan(body, np.int32(0), jnp.array([0, 1, 2], jnp.int32))
+    return one, lax.scan(body, np.int32(0), jnp.array([0, 2, 2], jnp.int32))
+
+
+@case(f32(5))
+def rows_from_the_last_to_the_first(x):
+    def body(before, row):
+        return row, lax.dynamic_slice(x, (2 * before + row,), (1,))  #: unsafe
+
+    rows = jnp.array([0, 2, 1], jnp.int32)
+    return lax.scan(body, np.int32(0), rows, reverse=True), lax.scan(body, np.int32(0), rows)
+
+
+@case(f32(6))
+def one_body_for_two_loops(x):
+    def body(state):
+        at, total = state
+        return at + 1, total + x[at]  #: unsafe
+
+    start = (np.int32(0), np.float32(0))
+    return lax.while_loop(lambda s: s[0] < 5, body, start), lax.while_loop(lambda s: s[0] < 9, body, start)
+
+
+@case(f32(10), i32(min=0, max=9), flag())
+def branches_for_another_caller(x, i, taken):
+    @jax.jit
+    def read(x, i, taken):
+        for _ in range(45):
+            x = x + 1.0
+        one = lax.cond(taken, lambda i: i, lambda i: np.int32(0), i)
+        return x[lax.cond(taken, lambda n: n * 2, lambda n: np.int32(0), one)]  #: unsafe
+
+    return read(x, i, taken), read(x, np.int32(0), taken)
+
+
+@case(f32(5), i32(2, min=0, max=4))
+def a_ref_that_is_written_before_it_is_passed_on(x, numbers):
+    def work(refs):
+        places, result = refs
+        places[0] = 9  #: safe
+        at = jax.jit(lambda ref: ref[0])(places)  #: safe
+        result[0] = x[at]  #: safe unknown
+
+    return pl.run_state(work)((numbers, jnp.zeros(2)))  #: safe
+
+
+@case(f32(5), i32(min=0, max=9), i32(min=0, max=9), i32(min=-2, max=-2))
+def a_number_before_the_first_case(x, a, b, which):
+    return lax.cond(lax.select_n(which, a, b) < 5, lambda: x[b], lambda: 0.0)  #: unsafe
+
+
+@case(f32(5), i32(3, min=0, max=9), i32(3, min=0, max=4))
+def a_known_number_before_the_first_case(x, a, b):
+    return x[lax.select_n(np.int32(-1), a, b)[0]]  #: unsafe
+
+
+@case(f32(5), i32(3, min=0, max=4), i32(3, min=0, max=9))
+def a_known_number_behind_the_last_case(x, a, b):
+    return x[lax.select_n(np.int32(7), a, b)[0]]  #: unsafe
+
+
+@case(f32(2), i32(4, min=1, max=9), i32(4, min=0, max=5))
+def extremes_let_through_by_a_number(x, which, score):
+    found = which[jnp.argmax(lax.select_n(which, jnp.full(4, -1), score))]  #: safe
+    return x[jnp.where(found == 1, 0, found)]  #: unsafe
+
+
+@case(f32(5), i32(4), flag(4))
+def promised_in_a_branch_behind_another_on_the_same_number(x, starts, flags):
+    def lane(start, taken):
+        def trusted(at):
+            redzone.assume((at >= 0) & (at < 5))
+            return 1.0
+
+        at = lax.cond(taken, lambda i: i + 0, lambda i: jnp.maximum(i, 0), start)
+        return lax.cond(taken, trusted, lambda at: 0.0, at) + x[at]  #: requires
+
+    return jax.vmap(lane)(starts, flags)
+
+
+@case(f32(5), i32(4), flag(3, 4))
+def promised_in_a_branch_whose_operands_are_spread(x, starts, flags):
+    def lane(start, taken):
+        def trusted():
+            redzone.assume((start >= 0) & (start < 5))
+            return x[start]  #: requires
+
+        return lax.cond(taken, trusted, lambda: 0.0)
+
+    return jax.vmap(jax.vmap(lane), (None, 0))(starts, flags)
+
+
+@case(f32(5), i32(4), flag(4))
+def promised_after_branches_on_the_same_number(x, starts, flags):
+    def lane(start, taken):
+        at = lax.cond(taken, lambda i: i + 0, lambda i: jnp.maximum(i, 0), start)
+        at = lax.cond(taken, lambda i: i + 1, lambda i: i, at)
+        redzone.assume((at >= 0) & (at < 5))
+        return x[at]  #: safe
+
+    return jax.vmap(lane)(starts, flags)
+
+
+@case(f32(5), i32(min=0, max=1))
+def nothing_and_two_numbers_side_by_side(x, k):
+    numbers = lax.concatenate([jnp.zeros(0, jnp.int32), jnp.full(2, 7)], 0)
+    at = lax.dynamic_index_in_dim(numbers, k, 0, False)  #: safe
+    return x[at * (1 - k)]  #: unsafe
+
+
+@case(f32(5), i32(3, 2, min=0, max=4))
+def a_total_promised_of_one_row(x, counts):
+    sums = jnp.cumsum(counts, 1)
+    redzone.assume(sums[0, -1] <= 4)
+    return x[sums[1]]  #: unsafe
+
+
+@case(f32(6), i32(3, 4, min=0, max=9))
+def totals_promised_of_all_rows(x, counts):
+    sums = lax.cumsum(counts, 1, reverse=True)
+    redzone.assume(sums[:, 0] <= 5)
+    return x[sums[1]]  #: safe

@@ -110,7 +110,14 @@ def _fold(function: Any) -> Rule:
 def _arg(function: Any) -> Rule:
     def rule(params: Params, a: Any) -> Any:
         (axis,) = params["axes"]
-        return function(a, axis=axis).astype(params["index_dtype"])
+        place, dtype = function(a, axis=axis), np.dtype(params["index_dtype"])
+        numbers = np.arange(a.shape[axis]).astype(dtype)
+        if numbers[-1] == a.shape[axis] - 1:
+            return place.astype(dtype)
+        # Of equal elements the one with the least number is taken, which wraps.
+        rows = np.moveaxis(a, axis, -1)
+        chosen = rows == np.take_along_axis(rows, place[..., None], -1)
+        return np.where(chosen, numbers, numbers.max()).min(axis=-1)
 
     return rule
 

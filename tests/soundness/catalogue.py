@@ -174,6 +174,7 @@ def _movement() -> Iterator[Entry]:
         yield f"concatenate {dtype}", lambda a, b: lax.concatenate([a, b], 1), _of(dtype, (4, 3), (4, 1))
         yield f"concatenate rows {dtype}", lambda a, b: lax.concatenate([a, b], 0), _of(dtype, (4,), (2,))
         yield f"concatenate empty {dtype}", lambda a, b: lax.concatenate([a, b], 0), _of(dtype, (4,), (0,))
+        yield f"concatenate nothing first {dtype}", lambda a, b: lax.concatenate([a, b], 0), _of(dtype, (0,), (2,))
         yield f"split {dtype}", lambda v: lax.split(v, (1, 3), 0), two
         yield f"stack {dtype}", lambda a, b: jnp.stack([a, b]), _of(dtype, (4,), (4,))
         yield f"stack across {dtype}", lambda a, b: jnp.stack([a, b], -1), _of(dtype, (4, 3), (4, 3))

@@ -136,6 +136,20 @@ def _nan_is_comparable(right: Any) -> Any:
     return wrong
 
 
+def _last_of_some_rows(right: Any) -> Any:
+    def wrong(program: Any, step: Any) -> Any:
+        made = program.defs.get(step.ins[0]) if step.ins else None
+        if step.eqn.primitive.name == "slice" and made is not None and made.eqn.primitive.name == "cumsum":
+            return step.outs[0], made, (int(made.eqn.params["axis"]),)
+        return right(program, step)
+
+    return wrong
+
+
+def _bounds_also_by_nan(right: Any) -> Any:
+    return lambda self, step, fact, level: right(self, step, Fact(fact.lo, fact.hi, fact.step), level)
+
+
 def _connective_always_both(right: Any) -> Any:
     """`a and b` is false, so both are false."""
 
@@ -742,5 +756,35 @@ ENGINE_MUTANTS = [
         "prove.passing:_mixed",
         lambda right: lambda eqn: None if right(eqn) is None else set(),
         "masked.rows_turned_round_but_not_what_keeps_them",
+    ),
+    EngineMutant(
+        "a number that may be none bounds those beside it",
+        "engine.refine:Refiner._most",
+        _bounds_also_by_nan,
+        "regressions.numbers_beside_one_that_is_none",
+    ),
+    EngineMutant(
+        "every type tells the places of an extreme",
+        "engine.first:tells_places",
+        _constant(True),
+        "regressions.the_first_place_in_a_type_that_does_not_hold_all",
+    ),
+    EngineMutant(
+        "every type tells the first of equal places",
+        "rules.reductions:tells_places",
+        _constant(True),
+        "regressions.no_place_in_a_type_that_does_not_hold_all",
+    ),
+    EngineMutant(
+        "few places are always told apart",
+        "engine.refine:tells_places",
+        _constant(True),
+        "regressions.few_places_in_a_type_that_holds_fewer",
+    ),
+    EngineMutant(
+        "the last sums of some rows are those of all",
+        "engine.totals:_summed",
+        _last_of_some_rows,
+        "regressions.a_total_promised_of_one_row",
     ),
 ]

@@ -206,3 +206,14 @@ def test_a_known_number_stays_one_beside_a_size() -> None:
         assert meet(known, size) is known
         assert meet(size, known) is known
         assert meet(Fact(0, 0, 0), Fact(n, n + 1)) is None
+
+
+@pytest.mark.parametrize(("most", "verdict"), [(128, "safe"), (129, "unknown")])
+def test_places_counted_in_a_type_that_may_not_hold_them(most, verdict):
+    (n,) = export.symbolic_shape("n", constraints=[f"n <= {most}"])
+
+    def every(x):
+        at = lax.iota(jnp.int8, x.shape[0]).astype(jnp.int32)
+        return x.at[at].get(mode="promise_in_bounds", wrap_negative_indices=False)
+
+    assert redzone.check(every, jax.ShapeDtypeStruct((n,), np.float32)).accesses[-1].verdict == verdict

@@ -23,7 +23,7 @@ from redzone.frontend.compat import primitives
 ROUNDS = 3
 
 _SELECT, _STOP, _EQ = (primitives().get(n) for n in ("select_n_p", "stop_gradient_p", "eq_p"))
-_SPREAD = (primitives()["broadcast_in_dim_p"], primitives()["reshape_p"])
+_SPREAD = tuple([primitives()[f"{n}_p"] for n in ("broadcast_in_dim", "reshape", "squeeze", "transpose")])
 
 RunStep = Callable[[Program, list[Any], Step, None], None]
 
@@ -110,41 +110,76 @@ def held(computed: Fact, known: Fact | None) -> Fact:
 # Branches that became selects
 
 
+#: How many values are looked at to see whether one is thrown away.
+LOOKED_AT = 4000
+
+
 def is_thrown_away(program: Program, slot: int) -> bool:
     """Whether a value is computed in a branch that vmap turned into a select, for lanes that take another one too.
 
     Each operand x of such a branch is `select(which == k, stop_gradient(x), x)`, and each result of the branches goes
-    into a select by `which`. A value behind operands but not behind a result is one of the branch's own.
+    into a select by `which`. A value behind operands but not behind a result is one of the branch's own. It is followed
+    back along every way: a select by `which` leads into the branches that it ends, and an operand of those out of them
+    again. One that is met outside of all such is that of a branch which has not ended yet; there may have been another
+    cond on the same number before.
     """
-    entered: set[int | None] = set()
-    left: set[int | None] = set()
-    seen, waiting = {slot}, [slot]
-    for at in waiting:
+    entered = program.memo.get("entered")
+    if entered is None:
+        entered = program.memo["entered"] = frozenset(
+            [_chooser(program, step.ins[0]) for step in program.steps if _is_operand_of_branch(program, step)]
+        )
+    # With each value, the numbers of the branches that have been gone into and not left, for each time.
+    waiting: list[tuple[int, tuple[int, ...]]] = [(slot, ())]
+    seen = set(waiting)
+    for at, inside in waiting:
         step = program.defs.get(at)
-        if step is None:
+        if step is None or not entered:
             continue
+        behind, rest = inside, step.reads()
         if step.kind == SIMPLE and step.eqn.primitive is _SELECT and len(step.ins) == len(step.eqn.invars):
             if _is_operand_of_branch(program, step):
-                entered.add(_chooser(program, step.ins[0]))
-            left |= {step.ins[0], _spread_from(program, step.ins[0])}
-        for source in step.reads():
-            if source not in seen:
-                seen.add(source)
-                waiting.append(source)
-    return bool(entered - left)
+                number = _chooser(program, step.ins[0])
+                if number is None or number not in inside:
+                    return True
+                place = inside.index(number)
+                behind = inside[:place] + inside[place + 1 :]
+            elif (number := _spread_from(program, step.ins[0])) in entered:
+                behind = tuple(sorted((*inside, number)))
+            rest = step.ins[1:]
+            _follow(step.ins[:1], inside, waiting, seen)
+        _follow(rest, behind, waiting, seen)
+        if len(waiting) > LOOKED_AT:
+            return True
+    return False
+
+
+def _follow(
+    slots: tuple[int, ...],
+    inside: tuple[int, ...],
+    waiting: list[tuple[int, tuple[int, ...]]],
+    seen: set[tuple[int, tuple[int, ...]]],
+) -> None:
+    fresh = [one for slot in slots if (one := (slot, inside)) not in seen]
+    waiting += fresh
+    seen.update(fresh)
 
 
 def _is_operand_of_branch(program: Program, step: Step) -> bool:
-    stopped = program.defs.get(step.ins[1])
-    if len(step.ins) != 3 or stopped is None or stopped.kind != SIMPLE:
+    """Whether a select is such an operand; further vmaps may have spread both of its cases, each by itself."""
+    if step.kind != SIMPLE or step.eqn.primitive is not _SELECT or len(step.ins) != 3:
         return False
-    return stopped.eqn.primitive is _STOP and stopped.ins[0] == step.ins[2]
+    stopped = program.defs.get(_spread_from(program, step.ins[1]))
+    if stopped is None or stopped.kind != SIMPLE or stopped.eqn.primitive is not _STOP:
+        return False
+    return _spread_from(program, stopped.ins[0]) == _spread_from(program, step.ins[2])
 
 
 def _chooser(program: Program, slot: int) -> int | None:
     """The number of the branch that a comparison is about."""
     step = program.defs.get(_spread_from(program, slot))
-    return step.ins[0] if step is not None and step.kind == SIMPLE and step.eqn.primitive is _EQ else None
+    if step is None or step.kind != SIMPLE or step.eqn.primitive is not _EQ:
+        return None
+    return _spread_from(program, step.ins[0])
 
 
 def _spread_from(program: Program, slot: int) -> int:

@@ -16,7 +16,7 @@ from redzone.domains import Fact, dtype_info, scalar, summarised
 from redzone.domains.fact import NORMAL
 from redzone.engine.inventory import CALLS, SHARD_MAP_P
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
-from redzone.rules.reductions import place_of_extreme
+from redzone.rules.reductions import place_of_extreme, tells_places
 from redzone.rules.table import Rule
 
 if TYPE_CHECKING:
@@ -88,7 +88,9 @@ def choice(resolve: Callable[[Frame, Any], tuple[Frame, Any]], frame: Frame, eqn
         return None
     flags = resolve(at, made.invars[0])
     info = dtype_info(operand.dtype)
-    if type(flags[1]) is Literal or flags[1].aval.shape != operand.shape or info.kind not in "iuf":
+    if type(flags[1]) is Literal or flags[1].aval.shape != operand.shape or flags[1].aval.dtype != bool:
+        return None
+    if info.kind not in "iuf":
         return None
     for k in (0, 1):
         fill, values = _number(resolve, at, made.invars[1 + k]), resolve(at, made.invars[2 - k])
@@ -141,7 +143,7 @@ def _made(how: How) -> Rule:
 def chosen(eqn: Any, flags: Fact, values: Fact | None, how: How) -> Fact:
     """Where the extreme can be, given what is known of the condition and of the values."""
     plain: Fact = place_of_extreme(eqn)
-    if values is not None and not how.is_end(values):
+    if (values is not None and not how.is_end(values)) or not tells_places(eqn):
         return plain
     shape, axis = eqn.invars[0].aval.shape, int(eqn.params["axes"][0])
     if type(flags.lo) is not np.ndarray or flags.lo.ndim != len(shape) or flags.lo.shape[axis] != shape[axis]:
@@ -153,4 +155,4 @@ def chosen(eqn: Any, flags: Fact, values: Fact | None, how: How) -> Fact:
     # In every row there must be one, for no extreme to be at the first place because all are equal.
     first = int(places[0]) if how.is_beyond(values) and must.any(axis=axis).all() else 0
     last = int(places[-1])
-    return Fact(first, last, 0 if first == last else 1) if last <= plain.hi else plain
+    return Fact(first, last, 0 if first == last else 1)

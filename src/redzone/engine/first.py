@@ -18,6 +18,7 @@ from redzone.engine.refine import HERE, Infeasible, assuming
 from redzone.engine.tabulate import made_from
 from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives
+from redzone.rules.reductions import tells_places
 from redzone.rules.table import SAME
 
 _P = primitives()
@@ -53,7 +54,7 @@ def first_of(program: Program, step: Step) -> First | None:
     if made is None or step.ins[0] in program.unknown:
         return None
     how = CHOSEN.get(made.rule) if made.rule is not None else None
-    if how is None and made.eqn.primitive is not _ARGMAX:
+    if (how is None and made.eqn.primitive is not _ARGMAX) or not tells_places(made.eqn):
         return None
     flags, among = made.ins[0], made.eqn.invars[0].aval
     if (how is None and dtype_info(among.dtype).kind != "b") or among.shape != shape or flags in program.unknown:

@@ -487,22 +487,23 @@ class Runner:
         for i, out in enumerate(step.outs):
             if out >= 0:
                 env[out] = results[i] if results[i] is not None else top_of(step.eqn.outvars[i])
-        program.memo["apart", step] = apart
+        # Kept with the run: another run of the same program yields other facts.
+        env[step.apart] = apart
 
-    def of_same_branch(self, program: Program, step: Step, slot: int, k: int) -> Fact | None:
-        """What an earlier cond on the same number yields when this one takes branch k."""
+    def of_same_branch(self, program: Program, env: list[Any], step: Step, slot: int, k: int) -> Fact | None:
+        """What an earlier cond on the same number yields, in the same run, when this one takes branch k."""
         made = program.defs.get(slot)
         if made is None or made.kind != COND or len(made.bodies) != len(step.bodies):
             return None
         if _asked_by(program, made.ins[0]) != _asked_by(program, step.ins[0]):
             return None
-        results = program.memo.get(("apart", made), {}).get(k)
+        results = (env[made.apart] or {}).get(k)
         fact: Fact | None = None if results is None else results[made.outs.index(slot)]
         return fact
 
     def inputs_of_branch(self, program: Program, env: list[Any], step: Step, k: int, last: int) -> list[Fact] | None:
         """What a branch's operands hold when it is taken; None where it never is."""
-        same = {i: self.of_same_branch(program, step, i, k) for i in step.ins[1:]}
+        same = {i: self.of_same_branch(program, env, step, i, k) for i in step.ins[1:]}
         if len(step.ins) == 1 or (program.defs.get(step.ins[0]) is None and step.ins[0] not in program.equal):
             return [same.get(i) or env[i] for i in step.ins]
         which = env[step.ins[0]]
@@ -519,7 +520,8 @@ class Runner:
     def call(self, env: list[Any], step: Step, context: Context | None) -> None:
         body = step.bodies[0]
         inputs = [env[i] for i in step.ins]
-        key = tuple(f.key() for f in inputs)
+        # In lanes that still run promises hold which those that are done need not keep.
+        key = (context is not None and context.lanes, tuple([f.key() for f in inputs]))
         done = body.memo.get(key)
         if done is None or (context is not None and done[1] is not self):
             inner = self.run(body, inputs, context is not None, context, step)

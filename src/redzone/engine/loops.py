@@ -344,7 +344,9 @@ def run_scan(runner: Runner, env: list[Any], step: Step, context: Context | None
         for (position, _), s in zip(body.inputs, step.ins, strict=True)
     ]
     inits = [env[s] for s in shape.inits]
-    key = ("scan", length, tuple([f.key() for f in inputs]), tuple([f.key() for f in inits]))
+    # Going through it one by one takes the rows in their order: not what any of them can be, but each.
+    given, reverse = tuple([env[s].key() for s in step.ins]), bool(step.eqn.params["reverse"])
+    key = ("scan", length, reverse, given, tuple([f.key() for f in inits]))
     known = body.memo.get(key)
     avals = [v.aval for v in step.eqn.outvars[: shape.carry_count]]
 
@@ -782,8 +784,10 @@ def _while(
 ) -> None:
     (body, test), shape = step.bodies, step.extra
     when, batched, asked = condition.when, condition.batched, condition.asked
+    # Two loops may have one body and not one condition.
     key = (
         "while",
+        test,
         tuple([f.key() for f in inputs]),
         tuple([f.key() for f in asked]),
         tuple([f.key() for f in inits]),

@@ -32,7 +32,7 @@ COMPARISONS = frozenset(primitives()[f"{n}_p"] for n in ("lt", "le", "gt", "ge",
 class Step:
     """One equation to analyse: the slots it reads and writes."""
 
-    __slots__ = ("bodies", "eqn", "extra", "ins", "kind", "outs", "reached", "rule", "site", "volatile")
+    __slots__ = ("apart", "bodies", "eqn", "extra", "ins", "kind", "outs", "reached", "rule", "site", "volatile")
 
     def __init__(
         self, kind: int, eqn: Any, ins: tuple[int, ...], outs: tuple[int, ...], rule: Rule | None = None
@@ -46,6 +46,8 @@ class Step:
         self.site: Site | None = None
         self.bodies: tuple[Program, ...] = ()
         self.extra: Any = None
+        self.apart = -1
+        """Of a cond: the slot in which a run keeps, by branch, what each yields."""
         self.volatile = False
         """Whether its result hangs on more than its operands."""
         self.reached = -1

@@ -23,6 +23,7 @@ from redzone.engine.rounding import APART, MOVES, PUT_TOGETHER
 from redzone.engine.wrapping import before_wrap, from_the_end, wrap_of
 from redzone.frontend.compat import primitives
 from redzone.rules.floats import single_below, slack
+from redzone.rules.reductions import tells_places
 from redzone.rules.table import SAME
 
 #: How many equations one refinement may look at.
@@ -622,7 +623,7 @@ class Refiner:
         """The bools among which an argmax looks, each with its level; None where they are not one for each place."""
         source, (axis, *more) = step.eqn.invars[0].aval, step.eqn.params["axes"]
         made = self.defs.get(step.ins[0])
-        if source.dtype != bool or more or made is None or made.kind != SIMPLE:
+        if source.dtype != bool or more or made is None or made.kind != SIMPLE or not tells_places(step.eqn):
             return None
         if level is ALL and not _nonempty(step.eqn.outvars[0].aval):
             return None
@@ -655,16 +656,18 @@ class Refiner:
             self.narrow_all(step, fact, level)
 
     def _most(self, step: Step, fact: Fact, level: Any) -> None:
+        """No element is above the greatest, unless that is NaN, which one NaN among them makes it."""
         if self.whole(step, fact, level):
             return
-        if _nonempty(step.eqn.invars[0].aval):
+        if not fact.nan and _nonempty(step.eqn.invars[0].aval):
             old = summarised(self.env[step.ins[0]])
             self.narrow_all(step, Fact(old.lo, summarised(fact).hi, 1, old.nan), level)
 
     def _least(self, step: Step, fact: Fact, level: Any) -> None:
+        """No element is below the least, unless that is NaN."""
         if self.whole(step, fact, level):
             return
-        if _nonempty(step.eqn.invars[0].aval):
+        if not fact.nan and _nonempty(step.eqn.invars[0].aval):
             old = summarised(self.env[step.ins[0]])
             self.narrow_all(step, Fact(summarised(fact).lo, old.hi, 1, old.nan), level)
 
@@ -876,7 +879,8 @@ class Refiner:
             raise Infeasible
         which = self.current(step.ins[0], inner)
         if len(possible) == 2 and which.step == 0:
-            possible = [which.lo]
+            # Beyond the cases it picks the nearest.
+            possible = [min(max(which.lo, 0), 1)]
         if len(possible) == 1:
             chosen = summarised(which)
             if type(chosen.lo) is int and chosen.lo >= 0 and type(chosen.hi) is int and chosen.hi <= 1:

@@ -30,6 +30,7 @@ from redzone.engine.implementation import expansion, implementation
 from redzone.engine.inventory import (
     AXIS_INDEX_P,
     CALLS,
+    RUN_STATE_P,
     SHARD_MAP_P,
     SPECIAL,
     Inventory,
@@ -289,6 +290,22 @@ def _constant_fact(value: Any) -> Fact:
 def _moved(same: dict[int, int], by: int) -> dict[int, int]:
     """Carries by their positions among a jaxpr's inputs."""
     return {by + k: by + first for k, first in same.items()}
+
+
+def _only_reads(jaxpr: Any, ref: Any) -> bool:
+    """Whether all that a jaxpr does with a ref is to read it, itself or in what it calls."""
+    if ref in jaxpr.outvars:
+        return False
+    for eqn in jaxpr.eqns:
+        places = [k for k, atom in enumerate(eqn.invars) if atom is ref]
+        if not places or eqn.primitive is _GET_P:
+            continue
+        if eqn.primitive not in CALLS or eqn.primitive is SHARD_MAP_P:
+            return False
+        inner = open_jaxpr(eqn.params[CALLS[eqn.primitive]])[0]
+        if len(inner.invars) != len(eqn.invars) or not all(_only_reads(inner, inner.invars[k]) for k in places):
+            return False
+    return True
 
 
 def _over_shards(frame: Frame, eqn: Any) -> Rule | None:
@@ -797,10 +814,19 @@ class _Build:
             self.program.calls[id(step)] = (step, _calls(frame))
 
     def is_only_read(self, frame: Frame, ref: Any) -> bool:
-        """Whether a ref made here or handed to this run_state is used for reading and nothing else."""
-        made = ref in frame.bindings or any(e.primitive is _NEW_REF_P and ref in e.outvars for e in frame.jaxpr.eqns)
-        uses = (e for e in frame.jaxpr.eqns if ref in [a for a in e.invars if type(a) is not Literal])
-        return made and ref not in frame.jaxpr.outvars and all(e.primitive is _GET_P for e in uses)
+        """Whether a ref made here or handed to this run_state, or to a call in it, is read and nothing else is done.
+
+        Whoever hands it to a call may write to it before.
+        """
+        while (
+            ref in frame.bindings
+            and frame.parent is not None
+            and getattr(frame.call, "primitive", None) is not RUN_STATE_P
+        ):
+            frame, ref = frame.parent, frame.bindings[ref]
+        jaxpr = frame.jaxpr
+        made = ref in frame.bindings or any(e.primitive is _NEW_REF_P and ref in e.outvars for e in jaxpr.eqns)
+        return made and _only_reads(jaxpr, ref)
 
     def run_state(self, eqn: Any, frame: Frame) -> None:
         """A run_state: its jaxpr works on refs that start as the operands; what they end as is anything."""
@@ -926,7 +952,7 @@ class _Build:
             [self.slot(frame, eqn.invars[0]), *(self.slot(frame, eqn.invars[1 + i]) for i in used)],
             [frame.slots.get(v, -1) for v in eqn.outvars],
         )
-        step.bodies = tuple(bodies)
+        step.bodies, step.apart = tuple(bodies), self.new()
         step.extra = [[place[i] for i, _ in body.inputs] for body in bodies]
 
     def scan(self, eqn: Any, frame: Frame) -> None:

@@ -103,7 +103,10 @@ def _summed(program: Program, step: Step) -> tuple[int, Step, tuple[int, ...]] |
     if type(n) is not int or n < 1:
         return None
     last = (0, 1) if made.eqn.params["reverse"] else (n - 1, n)
-    return (step.outs[0], made, (axis,)) if (p["start_indices"][axis], p["limit_indices"][axis]) == last else None
+    # The last ones of all rows: those of some say nothing of the others.
+    ends = [last if d == axis else (0, size) for d, size in enumerate(shape)]
+    found = list(zip(p["start_indices"], p["limit_indices"], strict=True)) == ends
+    return (step.outs[0], made, (axis,)) if found and all(k == 1 for k in p["strides"] or ()) else None
 
 
 def _total(program: Program, slot: int, step: Step, axes: tuple[int, ...]) -> Total:

@@ -405,7 +405,7 @@ def _select(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
     if type(name) is Literal:
         if name.aval.shape:
             return False
-        ask(build, eqn, frame, cases[int(name.val)], want)
+        ask(build, eqn, frame, cases[min(max(int(name.val), 0), 1)], want)
         return True
     condition = (at, name)
     if want.given is not None and want.given[0] == condition:

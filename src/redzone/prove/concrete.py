@@ -15,6 +15,7 @@ from redzone.prove.concrete_arrays import ARRAYS, ORDERING, Windows, only_window
 from redzone.prove.concrete_made import MADE
 from redzone.prove.concrete_random import random_function
 from redzone.prove.rough import dotted
+from redzone.rules.reductions import tells_places
 
 _P = primitives()
 _BY_NAME = {primitive.name: primitive for primitive in _P.values()}
@@ -307,12 +308,19 @@ def _concatenate(eqn: Any, *parts: Any) -> Any:
 
 @exact("argmax")
 def _argmax(eqn: Any, x: Any) -> Any:
+    _told_apart(eqn)
     return np.argmax(x, axis=eqn.params["axes"][0])
 
 
 @exact("argmin")
 def _argmin(eqn: Any, x: Any) -> Any:
+    _told_apart(eqn)
     return np.argmin(x, axis=eqn.params["axes"][0])
+
+
+def _told_apart(eqn: Any) -> None:
+    if not tells_places(eqn):
+        raise NotImplementedError("places that have the same number")
 
 
 @exact("cumsum")

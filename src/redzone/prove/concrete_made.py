@@ -65,12 +65,13 @@ def _not(eqn: Any) -> Function:
 
 @_made("select_n")
 def _select(eqn: Any) -> Function | None:
-    which = eqn.invars[0].aval
+    """Beyond the cases it picks the nearest."""
+    which, last = eqn.invars[0].aval, len(eqn.invars) - 2
     if which.shape == ():
-        return lambda which, *cases: cases[int(which)]
-    if len(eqn.invars) != 3:
+        return lambda which, *cases: cases[min(max(int(which), 0), last)]
+    if last != 1:
         return None
-    return lambda which, no, yes: np.where(which, yes, no)
+    return lambda which, no, yes: np.where(which > 0, yes, no)
 
 
 @_made("convert_element_type")

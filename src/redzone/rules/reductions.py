@@ -136,6 +136,16 @@ def multiplied(a: Fact, fewest: Any, most: Any, info: DtypeInfo) -> Fact:
     return integers.multiplied(a, fewest, most, info)
 
 
+def tells_places(eqn: Any) -> bool:
+    """Whether the type of an argmax or argmin holds all places along the dimension.
+
+    One that does not has the same number for several places, and of equal elements the one with the least number
+    is taken, which then need not be the first.
+    """
+    n, most = _count(eqn.invars[0].aval.shape, eqn.params["axes"]), of(eqn.outvars[0]).max
+    return n - 1 <= most if type(n) is int else bool(at_most(n - 1, most))
+
+
 @rule("argmin_p", needs="none")
 def place_of_extreme(eqn: Any, *_: Fact) -> Fact:
     """Some place along the dimension."""
@@ -153,14 +163,14 @@ def _argmax(eqn: Any, a: Fact) -> Fact:
     plain: Fact = place_of_extreme(eqn)
     if of(eqn.invars[0]).kind != "b" or type(a.lo) is not np.ndarray or a.lo.shape != tuple(aval.shape) != (1,):
         return plain
-    if a.lo.ndim != 1:
+    if a.lo.ndim != 1 or not tells_places(eqn):
         return plain
     can, must = np.flatnonzero(a.hi), np.flatnonzero(a.lo)
     if must.size:
         first, last = int(can[0]), int(must[0])
     else:
         first, last = 0, int(can[-1]) if can.size else 0
-    return Fact(first, last, 0 if first == last else 1) if last <= plain.hi else plain
+    return Fact(first, last, 0 if first == last else 1)
 
 
 @rule("cumsum_p")

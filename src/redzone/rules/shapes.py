@@ -9,6 +9,7 @@ import numpy as np
 
 from redzone.domains import Fact, join, joined, scalar, settle, summarised, top
 from redzone.domains.fact import KEEP, SMALL, apart
+from redzone.domains.symbolic import fits
 from redzone.rules import floats
 from redzone.rules.integers import of
 from redzone.rules.table import rule, top_of
@@ -111,7 +112,7 @@ def _concatenate(eqn: Any, *parts: Fact) -> Fact:
         return parts[0]
     axis = int(eqn.params["dimension"])
     shape = eqn.outvars[0].aval.shape
-    if shape == (len(parts),):
+    if shape == (len(parts),) and all(v.aval.shape == (1,) for v in eqn.invars):
         values = [p.lo for p in parts if p.step == 0 and type(p.lo) is int and -SMALL <= p.lo <= SMALL]
         if len(values) == len(parts) <= KEEP:
             # An index vector of known numbers.
@@ -219,7 +220,7 @@ def _iota(eqn: Any, *_: Fact) -> Fact:
             at[axis] = n
             values = np.arange(n, dtype=np.int64 if info.integral else np.float64).reshape(at)
             return Fact(values, values)
-    elif not info.integral:
+    elif not info.integral or not fits(0, n - 1, info.min, info.max):
         return top_of(eqn.outvars[0])
     return Fact(0, n - 1)
 
