@@ -666,3 +666,38 @@ def upper_middle_one_too_far(x, v):
         return jnp.where(fits, middle, low), jnp.where(fits, high, middle - 1)
 
     return lax.while_loop(lambda ends: ends[0] < ends[1], body, (0, 9))[0]
+
+
+# Ranks: a sorted array is searched for what it was sorted from
+
+
+@case(f32(8), f32(8))
+def a_rank_by_a_search(x, v):
+    return x[jnp.searchsorted(jnp.sort(v), v)]  #: safe
+
+
+@case(f32(8), i32(8))
+def the_first_of_equal_ones(x, v):
+    ordered, _ = lax.sort((v, jnp.arange(8)), num_keys=1)
+    return x[jnp.searchsorted(ordered, ordered[2:])]  #: safe
+
+
+@case(f32(8), i32(8))
+def a_rank_behind_equal_ones(x, v):
+    return x[jnp.searchsorted(jnp.sort(v), v, side="right")]  #: safe unsafe
+
+
+@case(f32(8), i32(8))
+def a_rank_among_what_is_not_sorted(x, v):
+    return x[jnp.searchsorted(v, v)]  #: safe unsafe
+
+
+@case(f32(8), i32(8))
+def a_rank_among_what_is_sorted_by_others(x, v):
+    _, ordered = lax.sort((jnp.arange(8)[::-1], v), num_keys=1)
+    return x[jnp.searchsorted(ordered, v)]  #: safe unsafe
+
+
+@case(f32(8), i32(8))
+def a_rank_of_the_next_number(x, v):
+    return x[jnp.searchsorted(jnp.sort(v), v + 1)]  #: safe unsafe

@@ -22,7 +22,15 @@ from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.lanes import stay_apart
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import COND, OBSERVE, SIMPLE, LoopShape, Program, Step
-from redzone.engine.search import Lesser, Placed, ends_of, is_before_the_end, stays_below
+from redzone.engine.search import (
+    Among,
+    Lesser,
+    Placed,
+    ends_of,
+    is_before_or_at_the_last,
+    is_before_the_end,
+    stays_below,
+)
 from redzone.engine.together import moves, ways
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
@@ -440,6 +448,8 @@ def _scan(
         elif type(search) is Lesser:
             before = is_before_the_end(search, env[search.other], low, high, length)
             ends = Fact(0, search.size - 1) if before else None
+        elif type(search) is Among:
+            ends = Fact(0, search.size - 1) if is_before_or_at_the_last(search, low, high, length) else None
         elif stays_below(search, env[search.last], env[search.share], low, high, length):
             ends = Fact(0, search.size - 1)
         if ends is not None:

@@ -6,8 +6,9 @@ or not: never behind an element at which, and at all after which, it would turn 
 `jax.random.choice(p=…)` searches cumsum(p) for cumsum(p)[-1] · (1 - u). A search among n elements ends at n
 only if its last comparison, with element n - 1, found the query greater. A share of at most 1 of a last
 element that is not negative is, rounded or not, at most that element, because rounding is monotone. So is the lesser
-of that element and another number, and so is, where it holds, what is compared with it: a search that goes on behind
-equal elements ends before n if the query is less.
+of that element and another number, and so is an element of what was sorted, `jnp.searchsorted(jnp.sort(x), x)`; and so
+is, where it holds, what is compared with it: a search that goes on behind equal elements ends before n if the query is
+less.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ _SELECT, _GATHER, _DYNAMIC_SLICE, _SLICE = (
     _P["slice_p"],
 )
 _LE_TO, _LT_TO = _P.get("le_to_p"), _P.get("lt_to_p")
+_SORT, _REV = _P["sort_p"], _P["rev_p"]
 _CONVERT, _BROADCAST = _P["convert_element_type_p"], _P["broadcast_in_dim_p"]
 _MOVES = (_P["squeeze_p"], _P["reshape_p"], _BROADCAST)
 _JIT = _P.get("jit_p", _P.get("pjit_p"))
@@ -84,6 +86,16 @@ class Lesser(NamedTuple):
     def moved(self, slots: tuple[int, ...]) -> Lesser:
         """The same over other slots."""
         return Lesser(self.size, slots[0])
+
+
+class Among(NamedTuple):
+    """What is looked for are elements of what the array was sorted from, so that none is beyond its last."""
+
+    size: int
+
+    def moved(self, slots: tuple[int, ...]) -> Among:
+        """The same over other slots, of which it needs none."""
+        return self
 
 
 def search_of(jaxpr: Any, consts: int, fixed: dict[int, int]) -> Search | None:
@@ -235,6 +247,44 @@ def lesser(resolve: Resolve, frame: Any, query: Any, array: Any, size: Any) -> t
     return None
 
 
+def is_among(resolve: Resolve, frame: Any, query: Any, array: Any) -> bool:
+    """Whether a sorted array is searched for elements of its own, or of what it was sorted from.
+
+    A sort compares as the search does, so the last element is before none of them, NaN included.
+    """
+    where = resolve(frame, array)
+    source = _sorted_from(resolve, *where)
+    if source is None:
+        return False
+    at, atom = resolve(frame, query)
+    for _ in range(6):
+        if any(at is place and atom is one for place, one in (where, source)):
+            return True
+        eqn = None if type(atom) is Literal else at.maker(atom)
+        if eqn is None or not (eqn.primitive in _MOVES or eqn.primitive in (_SLICE, _REV)):
+            return False
+        at, atom = resolve(at, eqn.invars[0])
+    return False
+
+
+def _sorted_from(resolve: Resolve, at: Any, atom: Any) -> tuple[Any, Any] | None:
+    """Where the row comes from that a sort has put in order by itself; None where none did."""
+    for _ in range(4):
+        eqn = None if type(atom) is Literal else at.maker(atom)
+        if eqn is None:
+            return None
+        if eqn.primitive is _SORT:
+            return resolve(at, eqn.invars[0]) if atom is eqn.outvars[0] and len(atom.aval.shape) == 1 else None
+        if eqn.primitive is not _JIT:
+            return None
+        inner, consts = open_jaxpr(eqn.params["jaxpr"])
+        if len(inner.invars) != len(eqn.invars) or len(inner.outvars) != len(eqn.outvars):
+            return None
+        result = inner.outvars[eqn.outvars.index(atom)]
+        at, atom = resolve(at.inside(inner, dict(zip(inner.invars, eqn.invars, strict=True)), consts), result)
+    return None
+
+
 def is_last(resolve: Resolve, frame: Any, atom: Any, array: tuple[Any, Any], size: Any) -> bool:
     """Whether an atom is the last element of the array."""
     for _ in range(4):
@@ -267,6 +317,11 @@ def stays_below(share: Share, last: Fact, part: Fact, low: Fact, high: Fact, rou
 def is_before_the_end(found: Lesser, other: Fact, low: Fact, high: Fact, rounds: Any) -> bool:
     """The same of a lesser number: where the last element is NaN so is the query, and that is not behind it."""
     return not other.nan and _closes(found.size, low, high, rounds)
+
+
+def is_before_or_at_the_last(found: Among, low: Fact, high: Fact, rounds: Any) -> bool:
+    """The same of elements that the array has."""
+    return _closes(found.size, low, high, rounds)
 
 
 def _closes(size: int, low: Fact, high: Fact, rounds: Any) -> bool:

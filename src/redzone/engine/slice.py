@@ -38,7 +38,18 @@ from redzone.engine.inventory import (
 )
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Assumption, LoopShape, Program, Step
 from redzone.engine.rounding import ORDERS, ROUNDS, is_limited, rounded_once, rounded_operands
-from redzone.engine.search import Lesser, Placed, Share, factors, is_last, is_long_enough, lesser, search_of
+from redzone.engine.search import (
+    Among,
+    Lesser,
+    Placed,
+    Share,
+    factors,
+    is_among,
+    is_last,
+    is_long_enough,
+    lesser,
+    search_of,
+)
 from redzone.engine.sharing import share
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.frontend.contract import promised
@@ -1020,6 +1031,8 @@ class _Build:
         elif less is not None:
             shape.also = (self.slot(*less),)
             shape.search = Lesser(found.size, shape.also[0])
+        elif not found.right and is_among(self.resolve, frame, query, array):
+            shape.search = Among(found.size)
         elif self.is_at_hand(frame, query) and self.is_at_hand(frame, array):
             shape.also = (self.slot(frame, array), self.slot(frame, query))
             first, end = (self.filled(frame, atom) for atom in eqn.invars[-2:])
