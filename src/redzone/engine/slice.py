@@ -316,7 +316,7 @@ def _over_shards(frame: Frame, eqn: Any) -> Rule | None:
     def apply(eqn: Any, *facts: Fact) -> Any:
         return summed_up(eqn, facts, shards)
 
-    return Rule(apply)
+    return Rule(apply, elsewhere=True)
 
 
 #: By primitive: what looks for a rule that fits an equation better, where it stands, than its primitive's does.
