@@ -190,3 +190,30 @@ def a_step_over_all_elements_of_a_shard(x):
 def an_index_made_of_what_all_devices_yield(x, i):
     local = per_shard(lambda own: own + jax.lax.axis_index("i"), PartitionSpec("i"))(i)
     return x[local], x[local + 2]  #: safe unsafe
+
+
+@case(f32(5), i32(4, min=0, max=9), runs=False)
+def what_another_device_holds(x, numbers):
+    def body(x, own):
+        first = jax.lax.pbroadcast(own, "i", 0)
+        return x[jnp.where(own < 5, first, 0)]  #: unknown
+
+    return per_shard(body, PartitionSpec(), PartitionSpec("i"))(x, numbers)
+
+
+@case(f32(5), i32(4, min=0, max=9), runs=False)
+def what_all_devices_hold(x, numbers):
+    def body(x, own):
+        every = jax.lax.all_gather(own, "i")
+        return x[jnp.where(own[0] < 5, every[0], 0)]  #: requires
+
+    return per_shard(body, PartitionSpec(), PartitionSpec("i"))(x, numbers)
+
+
+@case(f32(17), i32(4, min=0, max=9), runs=False)
+def the_sum_of_what_devices_hold(x, numbers):
+    def body(x, own):
+        total = jax.lax.psum(own[0], "i")
+        return jax.lax.cond(own[0] < 5, lambda: x[total], lambda: 0.0)[None]  #: unknown
+
+    return per_shard(body, PartitionSpec(), PartitionSpec("i"))(x, numbers)

@@ -166,7 +166,7 @@ def _plan(program: Program, out: int) -> tuple[tuple[Step, ...], int] | None:
         if slot in seen or program.template[slot] is not None:
             return True
         made = program.defs.get(slot)
-        if made is None or made.kind != SIMPLE or made.rule is None or len(made.outs) != 1 or not made.ins:
+        if made is None or not _is_plain(made):
             sources.add(slot)
             return len(sources) == 1 and shape == ()
         seen.add(slot)
@@ -178,6 +178,13 @@ def _plan(program: Program, out: int) -> tuple[tuple[Step, ...], int] | None:
         return True
 
     return (tuple(order), sources.pop()) if visit(out, None) and len(sources) == 1 else None
+
+
+def _is_plain(step: Step) -> bool:
+    """Whether a step makes one value of its operands alone."""
+    if step.kind != SIMPLE or step.rule is None or step.rule.elsewhere:
+        return False
+    return len(step.outs) == 1 and bool(step.ins)
 
 
 def _tabulated(program: Program, env: list[Any], step: Step, first: First, known: Fact) -> Fact:

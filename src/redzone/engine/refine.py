@@ -924,7 +924,7 @@ class Refiner:
         if not masks[slot] & learnt:
             return fact
         step = self.defs.get(slot)
-        if step is None or step.kind != SIMPLE or step.rule is None or fact.step == 0:
+        if step is None or step.kind != SIMPLE or step.rule is None or step.rule.elsewhere or fact.step == 0:
             return fact
         if depth <= 0 or self.budget <= 0:
             self.cuts += 1

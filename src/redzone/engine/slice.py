@@ -328,7 +328,7 @@ def _over_shards(frame: Frame, eqn: Any) -> Rule | None:
     def apply(eqn: Any, *facts: Fact) -> Any:
         return summed_up(eqn, facts, shards)
 
-    return Rule(apply)
+    return Rule(apply, elsewhere=True)
 
 
 def _of_scatter(frame: Frame, eqn: Any) -> Rule | None:

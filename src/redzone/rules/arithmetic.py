@@ -252,7 +252,6 @@ def _any_float(eqn: Any, *facts: Fact) -> Fact:
     "mesh_cast_p",
     "reshard_p",
     "pvary_p",
-    "pbroadcast_p",
     "pcast_p",
     "layout_constraint_p",
     "name_p",

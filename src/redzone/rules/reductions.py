@@ -328,14 +328,23 @@ def _window_sum(eqn: Any, a: Fact) -> Fact:
     return wrapped(min(0, a.lo) * n, max(0, a.hi) * n, 1, info)
 
 
-@rule("all_gather_p", "all_gather_invariant_p", "all_to_all_p", "pmax_p", "pmin_p", "pgather_p")
+@rule(
+    "all_gather_p",
+    "all_gather_invariant_p",
+    "all_to_all_p",
+    "pbroadcast_p",
+    "pmax_p",
+    "pmin_p",
+    "pgather_p",
+    elsewhere=True,
+)
 def _exchanged(eqn: Any, *facts: Fact) -> Any:
     """Collectives whose result holds only elements of some shard's operand."""
     facts = tuple(summarised(f) for f in facts)
     return facts[0] if len(eqn.outvars) == 1 else list(facts)
 
 
-@rule("psum_p", "psum2_p", "psum_invariant_p")
+@rule("psum_p", "psum2_p", "psum_invariant_p", elsewhere=True)
 def _psum(eqn: Any, *facts: Fact) -> Any:
     """Where an axis is named, how many shards lie along it is for the slicer to say."""
     named = any(not isinstance(a, int | np.integer) for a in eqn.params["axes"])
@@ -366,19 +375,19 @@ def _over_shards(a: Fact, shards: int, groups: bool, out: Any) -> Fact:
     return wrapped(min(lo, a.lo), max(hi, a.hi), 1, info) if groups else wrapped(lo, hi, a.step, info)
 
 
-@rule("reduce_scatter_p")
+@rule("reduce_scatter_p", elsewhere=True)
 def _reduce_scatter(eqn: Any, a: Fact) -> Fact:
     groups = eqn.params.get("axis_index_groups") is not None
     return _over_shards(a, int(eqn.params["axis_size"]), groups, eqn.outvars[0])
 
 
-@rule("ragged_all_to_all_p", needs=(0, 1))
+@rule("ragged_all_to_all_p", needs=(0, 1), elsewhere=True)
 def _ragged(eqn: Any, a: Fact, received: Fact, *_: Fact) -> Fact:
     """Rows of the shards' operands, written over parts of another array."""
     return join(summarised(a), summarised(received))
 
 
-@rule("ppermute_p", "collective_permute_p", "psend_p")
+@rule("ppermute_p", "collective_permute_p", "psend_p", elsewhere=True)
 def _permuted(eqn: Any, a: Fact) -> Fact:
     """A shard nobody sends to receives zeros."""
     a = summarised(a)

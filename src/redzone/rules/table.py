@@ -32,13 +32,20 @@ class Rule:
     """Each element of the result is some element of the one operand; nothing is computed."""
     floats: bool = True
     """Whether anything is known of a float result; if not, nothing is asked of its operands."""
+    elsewhere: bool = False
+    """Whether its result is made of what other devices hold, too: what is learnt of an operand here is not of that."""
 
 
 RULES: dict[Any, Rule] = {}
 
 
 def rule(
-    *names: str, needs: Any = "all", pointwise: bool = False, moves: bool = False, floats: bool = True
+    *names: str,
+    needs: Any = "all",
+    pointwise: bool = False,
+    moves: bool = False,
+    floats: bool = True,
+    elsewhere: bool = False,
 ) -> Callable[[Any], Any]:
     """Register a function as the rule of the primitives bound to these names in JAX, where they exist."""
 
@@ -46,7 +53,7 @@ def rule(
         for name in names:
             primitive = primitives().get(name)
             if primitive is not None:
-                RULES[primitive] = Rule(function, needs, pointwise, moves, floats)
+                RULES[primitive] = Rule(function, needs, pointwise, moves, floats, elsewhere)
         return function
 
     return register
