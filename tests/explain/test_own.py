@@ -6,7 +6,7 @@ import gzip
 import importlib.util
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import pytest
 
 import redzone
+from redzone.explain import cheaper
 from redzone.explain.compiling import JaxTime
 from redzone.explain.own import Explanation
 from redzone.explain.own_text import sentence
@@ -23,6 +24,13 @@ from tests.explain import programs
 
 def explained(program: Callable[..., Any], arguments: tuple[Any, ...], **options: Any) -> Explanation:
     return redzone.check(program, *arguments).explain(**{"compare": False} | options)  # type: ignore[no-any-return]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def however_fast_the_machine() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as changed:
+        changed.setattr(cheaper, "SHORT", 0.0)
+        yield
 
 
 @pytest.fixture(scope="module")
