@@ -393,6 +393,8 @@ def self_test() -> None:
         loop = jax.make_jaxpr(lambda x: jax.lax.scan(lambda c, _: (c + 1, c), x, None, length=3))(0).eqns[-1]
         if loop.primitive.name != "scan" or scan_counts(loop.params) != (0, 1):
             raise JaxMoved("the operands of a scan are no longer told apart as they were")
+        if [e.primitive.name for e in _batched_branches().eqns[1:4]] != ["eq", "stop_gradient", "select_n"]:
+            raise JaxMoved("vmap no longer marks the operands of a branch as it did, by which promises in it are told")
         array = jax.core.ShapedArray((4,), jax.numpy.dtype("float32"))
         if len(equations_of(lambda x: (x + x,), [array])[0].eqns) != 1:
             raise JaxMoved("functions are no longer traced as they were")
@@ -404,6 +406,12 @@ def self_test() -> None:
         raise JaxMoved(_moved_message(str(moved))) from None
     except (AttributeError, TypeError, ImportError, IndexError) as error:
         raise JaxMoved(_moved_message(str(error))) from error
+
+
+def _batched_branches() -> Any:
+    """What vmap makes of a cond."""
+    branches = jax.vmap(lambda p, x: jax.lax.cond(p, lambda x: x + 1, lambda x: x, x))
+    return jax.make_jaxpr(branches)(jax.ShapeDtypeStruct((2,), "bool"), jax.ShapeDtypeStruct((2,), "int32"))
 
 
 def moved(what: str) -> JaxMoved:
