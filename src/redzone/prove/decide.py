@@ -481,8 +481,20 @@ class Deciding(Seeking):
             part = self.parts[key] = restricted(self.analysis.program, key)
         found, seen, visits = proves(part, facts, sites)
         self.visits += visits
+        missed = {key for key in found if not seen[key] and self.is_steered_away(key, facts)}
+        if missed:
+            found, seen = found - missed, {key: one for key, one in seen.items() if key not in missed}
         self.in_lanes |= {key for key in found if not all(one.inside for one in seen[key])}
         return found, seen
+
+    def is_steered_away(self, key: int, facts: Sequence[Fact]) -> bool:
+        """Whether inputs that the index is not made of are among those that keep the program from an access.
+
+        "Not before the game is over" would be true of every index of a game's step, and of no use to its player.
+        """
+        made = leaves_made_of(self.analysis.seen[key])
+        asked = {leaf for leaf, (old, new) in enumerate(zip(self.facts, facts, strict=True)) if new is not old}
+        return bool(made) and not asked <= made
 
     @staged("exact")
     def proved_exactly(self, facts: Sequence[Fact], seen: dict[int, list[Seen]]) -> set[int]:
