@@ -24,3 +24,15 @@ def a_move_past_the_end_of_the_board(over, action, board):
 def a_table_read_before_the_game_is_over(over, board):
     last = jnp.where(over, 27, 28)
     return lax.cond(over, lambda: 0.0, lambda: board[last])  #: unsafe
+
+
+@case(i32(9, 9), i32(min=0, max=80), f32(81), requires=("-81 ≤ board ≤ 81",))
+def a_chain_of_stones_of_either_colour(board, at, sums):
+    chain = jnp.abs(board.reshape(-1)[at]) - 1  #: safe
+    return sums[jnp.sort(jnp.stack([chain, chain]))]  #: requires
+
+
+@case(i32(9, 9, min=-82, max=81), i32(min=0, max=80), f32(81))
+def a_chain_beyond_the_last(board, at, sums):
+    chain = jnp.abs(board.reshape(-1)[at]) - 1  #: safe
+    return sums[jnp.sort(jnp.stack([chain, chain]))]  #: unsafe

@@ -49,6 +49,7 @@ _NAMES = {
         "add": "add",
         "sub": "sub",
         "neg": "neg",
+        "abs": "abs",
         "mul": "mul",
         "div": "div",
         "rem": "rem",
