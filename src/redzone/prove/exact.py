@@ -425,9 +425,10 @@ class Exact:
             lo, hi = (-FAR, bound) if k > 0 else (bound, FAR)
             if abs(bound) < FAR and _is_plain(atom, lo, hi):
                 return atom, lo, hi
-        for inside_index in (True, False) if seen_through else (True,):
+        near, nearest = _behind(case), set(case.index.terms)
+        for group in (nearest, near - nearest, set(case.region.box) - near) if seen_through else (nearest,):
             for atom, (lo, hi) in case.region.box.items():
-                if atom.leaf < 0 or (atom in case.index.terms) != inside_index:
+                if atom.leaf < 0 or atom not in group:
                     continue
                 # A bound as far as the number that stands for none would be no bound.
                 if lo > atom.lo and (hi >= atom.hi or lo > 0) and abs(lo - 1) < FAR and _is_plain(atom, -FAR, lo - 1):
@@ -581,6 +582,20 @@ def _begins_where_it_ends(case: Case, other: Case) -> bool:
         if theirs[0] == mine[1] + 1 if (k > 0) == case.above else theirs[1] == mine[0] - 1:
             return True
     return False
+
+
+def _behind(case: Case) -> set[Atom]:
+    """The atoms of an index, and those that constraints tie them to: of a quotient, what is divided.
+
+    A range of one of these says where the index is; one of another input only keeps the program from getting there.
+    """
+    found, before = set(case.index.terms), 0
+    while before < len(found):
+        before = len(found)
+        for guard in case.region.guards:
+            if not found.isdisjoint(guard.terms):
+                found.update(guard.terms)
+    return found
 
 
 def _not_wrapping(region: Region) -> Linear | None:

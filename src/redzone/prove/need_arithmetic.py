@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, summarised
-from redzone.domains.symbolic import is_symbolic
+from redzone.domains.symbolic import at_most, is_symbolic
 from redzone.engine.program import Step
 from redzone.prove.need import FAR, Lost, Need, beside, is_apart, is_far, larger, smaller
 
@@ -104,6 +104,13 @@ def _sub(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> Non
 
 def _neg(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
     ask(0, -need.hi, -need.lo)
+
+
+def _abs(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
+    """As far from zero as it may be, on both sides; where zero is too near, on the side of the positive numbers."""
+    whole = need.uniform()
+    near = not at_most(whole.lo, 0)
+    ask(0, whole.lo if near else _negated(whole.hi), whole.hi)
 
 
 def _mul(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
@@ -380,6 +387,7 @@ ARITHMETIC = {
     "add": _add,
     "sub": _sub,
     "neg": _neg,
+    "abs": _abs,
     "mul": _mul,
     "div": _div,
     "rem": _rem,
