@@ -365,7 +365,7 @@ class Deciding(Seeking):
             proved = self.jointly(asked)
         for count, sites in enumerate(groups.values()):
             left = [key for key in sites if key not in proved]
-            if not left or count >= GROUPS or self.visits > 2 * self.analysis.visits + CHEAP:
+            if not left or count >= GROUPS or not self.can_afford():
                 continue
             needs = proposals[sites[0]].needs
             facts = narrowed(self.facts, needs)
@@ -421,6 +421,16 @@ class Deciding(Seeking):
             mine = relevant(left[key], list(joint))
             needs = {leaf: n for leaf, n in joint.items() if leaf in mine}
             proposals[key] = Proposal(needs, False, None, turned=sweep.turned)
+        together = [*found]
+        found |= self.each_alone(sweep, [key for key in hopeful if key not in found], proposals)
+        still = {key: left[key] for key in hopeful if key not in found}
+        if still and sweep.loosened and self.can_afford():
+            # What the program was taken to catch, it may not.
+            strict = Sweep(common, gives_up=large, strict=True)
+            strict.over([one for ways in still.values() for one in ways])
+            found |= self.each_alone(strict, list(still), proposals)
+        self.each_alone(sweep, together, proposals)
+        found -= {key for key in together if self.is_crushed(proposals[key], sweep.asked_for_by(key))}
         sites = self.analysis.inventory.sites
         # A range that only the access itself asks for may be too wide for it; a flag's two values are not.
         asked = {leaf for key in found for leaf in proposals[key].needs}
@@ -433,6 +443,36 @@ class Deciding(Seeking):
         if near and has_sizes(self.traced.inputs):
             self.on_kept_states(near, joint)
         return {key for key in found if proposals[key].needs}
+
+    def is_crushed(self, proposal: Proposal, own: dict[int, Need]) -> bool:
+        """Whether what others ask leaves an input one value, of several that an access allows: no condition of its."""
+        points = [leaf for leaf, need in proposal.needs.items() if _is_point(need)]
+        return any(leaf not in own or not _is_point(own[leaf]) for leaf in points)
+
+    def can_afford(self) -> bool:
+        """Whether proving conditions has not taken much longer than the analysis did."""
+        return self.visits <= 2 * self.analysis.visits + CHEAP
+
+    def each_alone(self, sweep: Sweep, sites: Sequence[int], proposals: dict[int, Proposal]) -> set[int]:
+        """The accesses that what was asked for them alone proves, which is their condition then."""
+        groups: dict[Any, tuple[dict[int, Need], list[int]]] = {}
+        for key in sites:
+            own = provable(self.facts, sweep.asked_for_by(key))
+            alone, tried = Proposal(own, False, None).key(), proposals.get(key)
+            is_new = tried is None or alone != tried.key()
+            if is_new and own and not any(need.empty() for need in own.values()):
+                groups.setdefault(alone, (own, []))[1].append(key)
+        found: set[int] = set()
+        for own, mine in sorted(groups.values(), key=lambda group: -len(group[1]))[:GROUPS]:
+            facts = narrowed(self.facts, own)
+            if facts is None or not self.can_afford():
+                continue
+            inside, seen = self.proves(facts, mine)
+            inside |= self.proved_exactly(facts, {k: v for k, v in seen.items() if k not in inside})
+            for key in inside:
+                proposals[key] = Proposal(own, False, None, turned=sweep.turned)
+            found |= inside
+        return found
 
     @staged("conditions")
     def guessed(
@@ -600,6 +640,11 @@ class Deciding(Seeking):
 
 def _restricted(needs: dict[int, Need], leaves: set[int]) -> Any:
     return Proposal({leaf: n for leaf, n in needs.items() if leaf in leaves}, False, None).key()
+
+
+def _is_point(need: Need) -> bool:
+    whole = need.uniform()
+    return type(whole.lo) is int and type(whole.hi) is int and whole.lo == whole.hi
 
 
 def _may_wrap(seen: list[Seen]) -> bool:

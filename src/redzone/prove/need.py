@@ -19,6 +19,11 @@ FAR = 2**62
 APART = 4096
 
 
+#: The ends of the integer types, but for 0, which many numbers have.
+_LEAST = frozenset(-(2 ** (bits - 1)) for bits in (8, 16, 32, 64))
+_MOST = frozenset(2**bits - 1 for bits in (7, 8, 15, 16, 31, 32, 63, 64))
+
+
 class Lost(Exception):
     """The need cannot be pushed through a step; `step` is the equation that lost it."""
 
@@ -49,6 +54,20 @@ class Need:
             return bool(at_most(need.lo, whole.lo)) and bool(at_most(whole.hi, need.hi))
         return bool(np.all(np.asarray(fact.lo >= self.lo))) and bool(np.all(np.asarray(fact.hi <= self.hi)))
 
+    def unmet_by(self, fact: Fact) -> Need | None:
+        """What of it a fact does not already say; None where that says it all."""
+        if self.met_by(fact):
+            return None
+        if is_apart(self.lo) or is_apart(self.hi) or fact.kept:
+            return self
+        whole = summarised(fact)
+        if any(type(bound) is not int for bound in (whole.lo, whole.hi, self.lo, self.hi)):
+            return self
+        # What ends where its integer type does may be about to wrap: it has to be kept from that.
+        above = whole.lo >= self.lo and whole.lo not in _LEAST
+        below = whole.hi <= self.hi and whole.hi not in _MOST
+        return Need(-FAR if above else self.lo, FAR if below else self.hi, self.loose)
+
     def uniform(self) -> Need:
         """The strongest of these needs, for every element."""
         if type(self.lo) is np.ndarray or type(self.hi) is np.ndarray:
@@ -58,6 +77,13 @@ class Need:
     def both(self, other: Need) -> Need:
         a, b = _alike(self, other)
         return Need(larger(a.lo, b.lo), smaller(a.hi, b.hi), self.loose and other.loose)
+
+    def same(self, other: Need) -> bool:
+        """Whether another asks for the same."""
+        return self.loose == other.loose and (hashable(self.lo), hashable(self.hi)) == (
+            hashable(other.lo),
+            hashable(other.hi),
+        )
 
     def either(self, other: Need) -> Need:
         a, b = _alike(self, other)

@@ -162,8 +162,10 @@ class Walk:
         fact = context.env[slot]
         if fact is None:
             raise Lost(None, "a value that was not analysed")
-        if need.met_by(fact):
+        unmet = need.unmet_by(fact)
+        if unmet is None:
             return
+        need = unmet
         self.budget -= 1
         if self.budget < 0:
             raise Lost(None, "too many equations between the inputs and the index")
@@ -226,9 +228,7 @@ class Walk:
         position = context.program.inputs[place][0]
         parent, via = context.parent, context.step
         if parent is None or via is None:
-            need = need.held_by(context.program.jaxpr.invars[position].aval)
-            old = self.leaves.get(position)
-            self.leaves[position] = need if old is None else old.both(need)
+            self.tell(position, need.held_by(context.program.jaxpr.invars[position].aval))
             return
         if via.kind == COND:
             self.reach(parent, via.ins[via.extra[context.branch][place]], need, None, -1)
@@ -240,6 +240,11 @@ class Walk:
             self.enter_scan(context, parent, via, place, position, slot, need)
         else:
             self.enter_while(context, parent, via, place, position, slot, need)
+
+    def tell(self, leaf: int, need: Need) -> None:
+        """Note what is asked of an input."""
+        old = self.leaves.get(leaf)
+        self.leaves[leaf] = need if old is None else old.both(need)
 
     def enter_scan(
         self, context: Context, parent: Context, via: Step, place: int, position: int, slot: int, need: Need

@@ -2,7 +2,7 @@
 
 A walk from one access (see `needs`) finds that access's own condition but goes over the equations again for each.
 The sweep meets each equation once, last to first, with everything asked of its results so far. What it proposes
-holds for all accesses together, so it is stronger than each alone would need.
+holds for all accesses together, so it is stronger than each alone would need; what was asked for each is told too.
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from redzone.domains import Fact, summarised
-from redzone.domains.symbolic import is_inconclusive
+from redzone.domains import Fact
+from redzone.domains.symbolic import at_most, is_inconclusive
 from redzone.engine import Seen
 from redzone.engine.forward import Context
 from redzone.engine.program import SIGNATURE, SIMPLE, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, assuming, narrows
+from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives
 from redzone.prove.conditions import Common, needs_of
-from redzone.prove.need import FAR, Lost, Need, is_apart
+from redzone.prove.need import Lost, Need, larger
 from redzone.prove.needs import Walk, is_about
 from redzone.stages import recorded
 
@@ -27,6 +28,8 @@ from redzone.stages import recorded
 AGAIN = 2
 #: How many values are asked for something, at most.
 PUSHES = 3000
+#: How many things are asked of one value by themselves; further ones together with the last.
+KINDS = 12
 
 _MUL = primitives()["mul_p"]
 
@@ -34,16 +37,21 @@ _MUL = primitives()["mul_p"]
 class Sweep(Walk):
     """Needs of many slots, pushed back step by step."""
 
-    def __init__(self, common: Common, gives_up: bool = False) -> None:
+    def __init__(self, common: Common, gives_up: bool = False, strict: bool = False) -> None:
         super().__init__(common.rerun, True, common)
         self.gives_up = gives_up
         """Whether nothing more is asked for accesses that got lost."""
-        self.asked: dict[int, dict[int, Need]] = {}
+        self.strict = strict
+        """Whether the program is not taken to limit what it steps beyond."""
+        self.loosened = False
+        """Whether it was somewhere."""
+        self.asked: dict[int, dict[int, list[tuple[Need, frozenset[int]]]]] = {}
+        """By environment and slot: what is asked, and for which accesses, by identity of their equations."""
         self.contexts: dict[int, Context] = {}
         self.pushes = PUSHES
-        self.askers: dict[tuple[int, int], set[int]] = {}
-        """By environment and slot: the accesses, by identity of their equations, that something is asked for."""
-        self.mine: set[int] = set()
+        self.told: list[tuple[int, Need, frozenset[int]]] = []
+        """What is asked of inputs, and for which accesses."""
+        self.mine: frozenset[int] = frozenset()
         self.lost: set[int] = set()
         """The accesses for which something was asked that could not be pushed on."""
         self.visited: Counter[int] = Counter()
@@ -55,7 +63,7 @@ class Sweep(Walk):
         """Proposed needs of the inputs, by leaf, for every access not inside already."""
         for one in seen:
             if not one.inside:
-                self.mine = {id(one.step.eqn)}
+                self.mine = frozenset((id(one.step.eqn),))
                 for slot, need in needs_of(one):
                     self.reach(one.context, slot, need, None, -1)
         while self.contexts and self.pushes > 0:
@@ -69,9 +77,12 @@ class Sweep(Walk):
         fact = context.env[slot]
         if fact is None:
             return
-        unmet = _unmet(need, fact)
+        unmet = need.unmet_by(fact)
         if unmet is None:
             return
+        if unmet.loose:
+            self.loosened = True
+            unmet = Need(unmet.lo, unmet.hi, not self.strict)
         key = id(context.env)
         if self.visited[key] > AGAIN:
             return
@@ -79,31 +90,47 @@ class Sweep(Walk):
         if key not in self.contexts:
             self.visited[key] += 1
             self.contexts[key] = context
-        old = asked.get(slot)
-        asked[slot] = unmet if old is None else old.both(unmet)
-        askers = self.askers.get((key, slot))
-        self.askers[key, slot] = self.mine if askers is None else askers | self.mine
+        entries = asked.setdefault(slot, [])
+        for k, (old, askers) in enumerate(entries):
+            if old.same(unmet):
+                entries[k] = (old, askers | self.mine)
+                return
+        if len(entries) < KINDS:
+            entries.append((unmet, self.mine))
+        else:
+            entries[-1] = (entries[-1][0].both(unmet), entries[-1][1] | self.mine)
+
+    def tell(self, leaf: int, need: Need) -> None:
+        super().tell(leaf, need)
+        self.told.append((leaf, need, self.mine))
+
+    def asked_for_by(self, access: int) -> dict[int, Need]:
+        """What was asked of the inputs for one access alone, by leaf."""
+        found: dict[int, Need] = {}
+        for leaf, need, askers in self.told:
+            if access in askers:
+                found[leaf] = found[leaf].both(need) if leaf in found else need
+        return found
 
     def back(self, context: Context) -> None:
         asked = self.asked[id(context.env)]
         for step in reversed(context.program.steps):
             for out in step.outs:
-                if out in asked:
-                    self.push(context, step, out, asked.pop(out))
+                for need, askers in asked.pop(out, ()):
+                    self.mine = askers
+                    self.push(context, step, out, need)
             if step.bodies and self.contexts:
                 # What branches ask of their operands is known before those are come to.
                 for inner in [c for c in self.contexts.values() if c.step is step and _is_within(c, context)]:
                     del self.contexts[id(inner.env)]
                     self.back(inner)
         for _, slot in context.program.inputs:
-            if slot in asked:
-                need = asked.pop(slot)
-                self.mine = self.askers[id(context.env), slot]
+            for need, askers in asked.pop(slot, ()):
+                self.mine = askers
                 self.guarded(lambda slot=slot, need=need: self.enter(context, slot, need))
 
     def push(self, context: Context, step: Step, slot: int, need: Need) -> None:
         self.pushes -= 1
-        self.mine = self.askers[id(context.env), slot]
         fact = context.env[slot]
         if self.gives_up and self.mine <= self.lost:
             return
@@ -125,13 +152,16 @@ class Sweep(Walk):
     def select(self, context: Context, step: Step, need: Need, stop: Any, at: int) -> None:
         """Each case must meet the need as far as it does not where it is taken."""
         counted = self.from_the_end(context, step, need)
+        if counted is None and wrapped_by(context.program, step) is not None and _holds_zero(need):
+            # Counted from the end it must be less than it may be counted from the start: only the latter is asked for.
+            counted = Need(larger(need.lo, 0), need.hi, need.loose)
         if counted is not None:
             self.reach(context, step.ins[1], counted, None, -1)
             return
         level = ("here",) if step.eqn.invars[0].aval.shape else ALL
         for k in range(len(step.ins) - 1):
             fact = self.taken(context, step, k, level)
-            unmet = None if fact is None else _unmet(need, fact)
+            unmet = None if fact is None else need.unmet_by(fact)
             if unmet is not None:
                 limited = need.loose or is_about(context.program, step.ins[0], step.ins[1 + k])
                 self.reach(context, step.ins[1 + k], Need(unmet.lo, unmet.hi, limited), None, -1)
@@ -175,16 +205,9 @@ def _depth(context: Context) -> int:
     return depth
 
 
-def _unmet(need: Need, fact: Fact) -> Need | None:
-    """What of a need a fact does not already say; None where it says it all."""
-    if need.met_by(fact):
-        return None
-    if is_apart(need.lo) or is_apart(need.hi) or fact.kept:
-        return need
-    whole = summarised(fact)
-    if any(type(bound) is not int for bound in (whole.lo, whole.hi, need.lo, need.hi)):
-        return need
-    return Need(-FAR if whole.lo >= need.lo else need.lo, FAR if whole.hi <= need.hi else need.hi, need.loose)
+def _holds_zero(need: Need) -> bool:
+    whole = need.uniform()
+    return bool(at_most(whole.lo, 0)) and bool(at_most(0, whole.hi))
 
 
 def relevant(seen: Sequence[Seen], leaves: Sequence[int]) -> set[int]:
