@@ -190,8 +190,12 @@ def _mean(one: Midpoint) -> Callable[[list[Any]], Fact]:
 
 
 def _fits(one: Midpoint, low: Fact, high: Fact) -> bool:
-    """Whether the difference stays inside its integer type; else it wraps and the order says nothing."""
-    return bool(high.hi - low.lo <= dtype_info(one.difference.eqn.outvars[0].aval.dtype).max)
+    """Whether the difference stays inside its integer type; else it wraps and the order says nothing.
+
+    Nor does it where the bounds leave no room for it: such an iteration is never run.
+    """
+    room = high.hi - low.lo
+    return at_most(room, -1) is not True and bool(room <= dtype_info(one.difference.eqn.outvars[0].aval.dtype).max)
 
 
 def _plainly(step: Step, env: list[Any]) -> Fact:
