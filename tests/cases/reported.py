@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -38,3 +39,59 @@ def a_window_around_a_place_held_inside(x, pos):
 @case(f32(10), i32(min=0), i32())
 def a_sum_with_one_that_is_promised(x, i, j):
     return x[jnp.minimum(i + j, 9)]  #: requires
+
+
+# In one dimension an input is asked to be inside; in the other the program itself goes too far.
+
+
+@case(i32(6, 7), i32())
+def a_stone_on_a_full_column(board, column):
+    height = (board[:, column] != 0).sum()  #: requires
+    return board.at[height, column].set(1)  #: unsafe
+
+
+@case(i32(6, 7), i32())
+def a_stone_on_a_column_with_room(board, column):
+    height = (board[:, column] != 0).sum()  #: requires
+    return board.at[jnp.minimum(height, 5), column].set(1)  #: requires
+
+
+@case(f32(16, 3), i32(16))
+def more_tokens_than_an_expert_takes(tokens, expert):
+    chosen = jax.nn.one_hot(expert, 4, dtype=jnp.int32)
+    place = (jnp.cumsum(chosen, 0) * chosen).sum(-1) - 1
+    return jnp.zeros((4, 6, 3)).at[expert, place].add(tokens, mode="promise_in_bounds")  #: unsafe
+
+
+@case(f32(16, 3), i32(16), requires=("-4 ≤ expert ≤ 3",))
+def tokens_beyond_what_an_expert_takes_in_a_row_of_their_own(tokens, expert):
+    chosen = jax.nn.one_hot(expert, 4, dtype=jnp.int32)
+    place = jnp.minimum((jnp.cumsum(chosen, 0) * chosen).sum(-1) - 1, 6)
+    return jnp.zeros((4, 7, 3)).at[expert, place].add(tokens, mode="promise_in_bounds")  #: requires
+
+
+# Below, an input is asked to be inside; above, the loop ends too late.
+
+
+@case(i32(3, 32), i32(3), i32(3))
+def each_lane_decodes_one_token_too_many(cache, lengths, tokens):
+    def decoded(cache, length, token):
+        def step(state):
+            at, token, cache = state
+            return at + 1, token * 7 % 50, cache.at[at].set(token)  #: unsafe
+
+        return lax.while_loop(lambda state: state[0] < 33, step, (length, token, cache))
+
+    return jax.vmap(decoded)(cache, lengths, tokens)
+
+
+@case(i32(3, 32), i32(3), i32(3))
+def each_lane_decodes_to_its_end(cache, lengths, tokens):
+    def decoded(cache, length, token):
+        def step(state):
+            at, token, cache = state
+            return at + 1, token * 7 % 50, cache.at[at].set(token)  #: requires
+
+        return lax.while_loop(lambda state: state[0] < 32, step, (length, token, cache))
+
+    return jax.vmap(decoded)(cache, lengths, tokens)

@@ -288,7 +288,6 @@ class Deciding(Seeking):
 
     def split_lanes(self) -> None:
         """Set aside what holds only for the running lanes of batched loops."""
-        self.lanes: dict[int, list[Seen]] = {}
         for key, seen in self.analysis.seen.items():
             if any(one.context.lanes for one in seen):
                 self.lanes[key] = [one for one in seen if one.context.lanes]
