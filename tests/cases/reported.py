@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from tests.cases import case, f32, i32
+from tests.cases import case, f32, flag, i32
 
 # Held at one end, but the sum before may wrap around its type and come out at the other.
 
@@ -95,3 +95,59 @@ def each_lane_decodes_to_its_end(cache, lengths, tokens):
         return lax.while_loop(lambda state: state[0] < 32, step, (length, token, cache))
 
     return jax.vmap(decoded)(cache, lengths, tokens)
+
+
+# A place on a grid, from two numbers: each is a digit, the lesser of them below the step of the other.
+
+
+@case(f32(100), f32(7, 2), requires=("-10.0 ≤ p[:, 0] < 10.0", "0.0 ≤ p[:, 1] < 10.0"))
+def a_flat_place_of_a_point(grid, p):
+    at = jnp.floor(p).astype(int)
+    return grid[at[:, 0] * 10 + at[:, 1]]  #: requires
+
+
+@case(f32(512), f32(5, 3), requires=("-1.125 < p[:, 0] < 1.0", "-0.125 < p[:, 1:3] < 1.0"))
+def a_flat_place_in_a_cube(grid, p):
+    at = (p * 8).astype(int)
+    return grid[at[:, 0] * 64 + at[:, 1] * 8 + at[:, 2]]  #: requires
+
+
+@case(f32(100), f32(5), f32(5), requires=("-10.0 ≤ y < 10.0", "0.0 ≤ x < 10.0"))
+def a_flat_place_in_floats(grid, y, x):
+    return grid[(jnp.floor(y) * 10 + jnp.floor(x)).astype(int)]  #: requires
+
+
+@case(f32(100), f32(7, 2, min=-1.0, max=1.0))
+def a_flat_place_with_both_ends(grid, p):
+    at = ((p + 1.0) / 2.0 * 10).astype(int)
+    return grid[at[:, 0] * 10 + at[:, 1]]  #: unsafe
+
+
+# Numbers that are added up share the room there is for their sum.
+
+
+@case(f32(16, 4), i32(2, 16), requires=("0 ≤ mask ≤ 1",))
+def positions_of_what_is_not_padding(table, mask):
+    return table[jnp.maximum(jnp.cumsum(mask, -1) - 1, 0)]  #: requires
+
+
+@case(f32(16), i32(5, 4), requires=("-1 ≤ bits ≤ 1",))
+def a_number_of_bits_that_nobody_promised(table, bits):
+    return table[(bits * jnp.array([1, 2, 4, 8])).sum(-1)]  #: requires
+
+
+@case(f32(15), i32(5, 4, min=0, max=1))
+def a_number_of_bits_in_a_table_one_too_short(table, bits):
+    return table[bits @ jnp.array([1, 2, 4, 8])]  #: unsafe
+
+
+@case(f32(8), flag(8))
+def as_many_as_are_set(x, mask):
+    return x[mask.sum()]  #: unsafe
+
+
+@case(f32(20), i32(4), i32(9), i32(9))
+def edges_of_graphs_side_by_side(x, sizes, edges, graph):
+    first = jnp.cumsum(sizes) - sizes
+    start = first[graph]  #: requires
+    return x[edges + start]  #: requires

@@ -37,6 +37,8 @@ class Proposal:
     """What must hold between inputs besides."""
     turned: bool = False
     """Whether arithmetic of floats was turned around for it, which is rounded."""
+    shared: bool = False
+    """Whether a bound on a sum was shared out among its terms for it."""
 
     def key(self) -> Any:
         return tuple((leaf, hashable(n.lo), hashable(n.hi)) for leaf, n in sorted(self.needs.items()))
@@ -81,7 +83,7 @@ def propose(seen: Sequence[Seen], common: Common, wrapping: bool = True) -> Prop
     common.budget -= walk.given - max(walk.budget, 0)
     if any(n.empty() for n in walk.leaves.values()):
         lost = lost or Lost(None, "no input satisfies it")
-    return Proposal(walk.leaves, walk.made, lost, walk.wrapped, turned=walk.turned)
+    return Proposal(walk.leaves, walk.made, lost, walk.wrapped, turned=walk.turned, shared=walk.shared_out)
 
 
 def needs_of(one: Seen) -> list[tuple[int, Need]]:

@@ -62,6 +62,8 @@ EACH = 400
 FIRST = 3
 #: How many inputs may matter to an access for their ranges to be guessed, and for how many kinds of accesses they are.
 GUESSED = 3
+#: Which parts of an array are tried for each of several inputs.
+PARTS = (2, 4)
 #: How many open accesses, or inputs with a condition, are many.
 MANY = 8
 
@@ -131,6 +133,8 @@ class Deciding(Seeking):
         proved |= self.guessed(open_sites, proposals, proved)
         # An index that the program keeps close to its array is its own to keep inside, not for a float to mend.
         proved -= {key for key in proved & self.limited if proposals[key].turned}
+        # What was promised of terms is not asked for again because their sum is only known at its worst.
+        proved -= {key for key in proved if proposals[key].shared and self.breaks_contract(proposals[key])}
         self.timings["conditions"] = time.perf_counter() - started - self.timings["exact"]
         started = time.perf_counter()
         self.settled_by_witness(result, open_sites, proposals, proved)
@@ -439,7 +443,8 @@ class Deciding(Seeking):
     ) -> set[int]:
         """What is still open in a short program, proved where the inputs lie within the array as its end or an index.
 
-        Nobody could say what it takes, but such an input is what most programs are written for.
+        Nobody could say what it takes, but such an input is what most programs are written for. An index that goes as
+        far as several inputs together is tried with each of them in a part of the array.
         """
         if self.analysis.visits > CHEAP:
             return set()
@@ -451,17 +456,20 @@ class Deciding(Seeking):
                 continue
             leaves = relevant(seen, free)
             if 0 < len(leaves) <= GUESSED:
-                groups.setdefault((frozenset(leaves), max(limits)), []).append(key)
+                near = all(is_near(site, one) for one in seen)
+                groups.setdefault((frozenset(leaves), max(limits), near), []).append(key)
         found: set[int] = set()
-        for (among, limit), sites in list(groups.items())[:GUESSED]:
-            for end in (limit + 1, limit):
+        for (among, limit, near), sites in list(groups.items())[:GUESSED]:
+            parts = () if near or len(among) < 2 else tuple(limit // n for n in PARTS if limit >= 2 * n)
+            for end in (limit + 1, limit, *parts):
                 needs = {leaf: Need(0, end) for leaf in among}
                 facts = narrowed(self.facts, needs)
                 mine = set() if facts is None else self.proves(facts, sites)[0]
                 if mine:
                     weakest = self.weakened(needs, mine)
-                    # A guess that nothing hangs on is no condition.
-                    mine = {key for key in mine if self.hangs_on(key, weakest)}
+                    # A guess that nothing hangs on is no condition; of a part, on what is more than all of the array.
+                    kept = {leaf: Need(0, limit) for leaf in weakest} if end in parts else weakest
+                    mine = {key for key in mine if self.hangs_on(key, kept)}
                     proposals.update({key: Proposal(weakest, False, None) for key in mine})
                     found |= mine
                     break
