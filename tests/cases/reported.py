@@ -151,3 +151,44 @@ def edges_of_graphs_side_by_side(x, sizes, edges, graph):
     first = jnp.cumsum(sizes) - sizes
     start = first[graph]  #: requires
     return x[edges + start]  #: requires
+
+
+# A product with one hot row picks an element.
+
+
+@case(f32(10), i32(4), i32(6, min=0, max=9))
+def one_of_several_by_a_product(x, kind, place):
+    return x[jax.nn.one_hot(kind, 6, dtype=jnp.int32) @ place]  #: safe
+
+
+@case(f32(10), i32(4), i32(6, min=0, max=9))
+def one_after_one_of_several_by_a_product(x, kind, place):
+    return x[jax.nn.one_hot(kind, 6, dtype=jnp.int32) @ place + 1]  #: unsafe
+
+
+@case(f32(10), i32(4, min=0, max=5), i32(6, min=1, max=10))
+def the_one_before_one_of_several_by_a_product(x, kind, place):
+    return x[place @ jax.nn.one_hot(kind, 6, dtype=jnp.int32, axis=0) - 1]  #: safe
+
+
+@case(f32(12), i32(4), i32(6, min=1, max=4))
+def all_up_to_one_by_a_product(x, kind, place):
+    return x[(jnp.arange(6) <= kind[:, None]).astype(jnp.int32) @ place]  #: unsafe
+
+
+@case(f32(10), i32(4), i32(6), requires=("-10 ≤ place ≤ 9",))
+def one_of_several_of_which_nothing_is_known(x, kind, place):
+    return x[jax.nn.one_hot(kind, 6, dtype=jnp.int32) @ place]  #: requires
+
+
+# What is left of a float: NaN where it is infinite, and rounded up to the divisor where it is barely negative.
+
+
+@case(f32(10), f32(5))
+def around_a_ring(x, at):
+    return x[jnp.minimum(jnp.floor(jnp.mod(at, 10.0)).astype(int), 9)]  #: safe
+
+
+@case(f32(10), f32(5))
+def around_a_ring_and_just_beyond(x, at):
+    return x[jnp.floor(jnp.mod(at, 10.0)).astype(int)]  #: unsafe

@@ -15,7 +15,7 @@ import numpy as np
 
 from redzone.access import site as access_site
 from redzone.domains import Fact, join, summarised
-from redzone.engine import refine
+from redzone.engine import hot, refine
 from redzone.frontend import compat
 
 
@@ -54,6 +54,16 @@ class EngineMutant:
 
 def _constant(value: Any) -> Callable[[Any], Any]:
     return lambda _: lambda *args, **kwargs: value
+
+
+def _any_comparison(_: Any) -> Any:
+    def flags(program: Any, slot: int) -> Any:
+        made = hot._made(program, slot)
+        while made is not None and made.eqn.primitive is hot._CONVERT:
+            made = hot._made(program, made.ins[0])
+        return made if made is not None and len(made.ins) == 2 else None
+
+    return flags
 
 
 def _carries_stay_apart(right: Any) -> Any:
@@ -675,6 +685,12 @@ ENGINE_MUTANTS = [
         "engine.hot:_is_same_along",
         _constant(True),
         "routing.as_many_as_are_equal_by_a_sum",
+    ),
+    EngineMutant(
+        "any comparison picks one of several",
+        "engine.hot:_flags",
+        _any_comparison,
+        "reported.all_up_to_one_by_a_product",
     ),
     EngineMutant(
         "every while goes through its body",

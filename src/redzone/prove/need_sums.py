@@ -12,6 +12,7 @@ import numpy as np
 
 from redzone.domains import dtype_info, summarised
 from redzone.engine.forward import Context
+from redzone.engine.hot import picked
 from redzone.engine.program import SIMPLE, Step
 from redzone.frontend.compat import primitives
 from redzone.prove.need import Lost, Need, is_far
@@ -27,6 +28,10 @@ TERMS = 8
 
 def shares(context: Context, step: Step, need: Need) -> tuple[int, Need]:
     """What is summed up by a sum of integers, and what each of its elements is asked for: the same of all."""
+    chosen = picked(context.program, step)
+    if chosen is not None:
+        # One of its elements, or nothing.
+        return chosen, need.uniform()
     slot, count = _weighed(context, step)
     fact = context.env[slot]
     if fact is None or (summarised(fact).lo >= 0 and summarised(fact).hi <= 1):
