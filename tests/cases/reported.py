@@ -192,3 +192,61 @@ def around_a_ring(x, at):
 @case(f32(10), f32(5))
 def around_a_ring_and_just_beyond(x, at):
     return x[jnp.floor(jnp.mod(at, 10.0)).astype(int)]  #: unsafe
+
+
+# Bins between the least and the greatest: the greatest has a bin of its own.
+
+
+@case(f32(10), f32(30))
+def a_bin_for_the_greatest_too(x, values):
+    part = (values - values.min()) / (values.max() - values.min())
+    return x[jnp.minimum((part * 10).astype(int), 9)]  #: safe
+
+
+@case(f32(10), f32(30))
+def no_bin_for_the_greatest(x, values):
+    part = (values - values.min()) / (values.max() - values.min())
+    return x[(part * 10).astype(int)]  #: unsafe
+
+
+@case(f32(10), f32(3, 30))
+def bins_of_each_row(x, values):
+    low, high = values.min(-1, keepdims=True), values.max(-1, keepdims=True)
+    return x[((high - values) / (high - low + 1e-6) * 9).astype(int)]  #: safe
+
+
+@case(f32(10), f32(5, 5))
+def bins_of_each_row_beside_columns(x, values):
+    low, high = values.min(-1), values.max(-1)
+    return x[((values - low) / (high - low + 1e-6) * 9).astype(int)]  #: unknown
+
+
+@case(f32(10), f32(30), f32(30))
+def bins_of_products_that_may_be_rounded_or_not(x, a, b):
+    part = (a * b - (a * b).min()) / ((a * b).max() - (a * b).min())
+    return x[jnp.floor(part * 9).astype(int)]  #: unknown
+
+
+@case(f32(10), f32(30))
+def shares_of_the_farthest(x, values):
+    return x[(jnp.abs(values) / jnp.abs(values).max() * 9).astype(int)]  #: safe
+
+
+@case(f32(10), f32(30, min=0.0, max=100.0))
+def shares_of_the_greatest_by_tens(x, values):
+    return x[(values / values.max() * 10).astype(int)]  #: unsafe
+
+
+@case(f32(10), i32(30, min=-1000, max=1000))
+def how_far_above_the_least(x, values):
+    return x[jnp.minimum(values - values.min(), 9)]  #: safe
+
+
+@case(f32(10), i32(30, min=-1000, max=1000))
+def how_far_above_the_greatest(x, values):
+    return x[jnp.maximum(values - values.max(), -9) + 10]  #: unsafe
+
+
+@case(f32(10), i32(30))
+def how_far_above_the_least_if_it_is_not_too_far(x, values):
+    return x[jnp.minimum(values - values.min(), 9)]  #: requires

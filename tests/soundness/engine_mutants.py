@@ -687,6 +687,12 @@ ENGINE_MUTANTS = [
         "routing.as_many_as_are_equal_by_a_sum",
     ),
     EngineMutant(
+        "extremes of rows stand beside any",
+        "engine.extremes:_is_beside",
+        _constant(True),
+        "reported.bins_of_each_row_beside_columns",
+    ),
+    EngineMutant(
         "any comparison picks one of several",
         "engine.hot:_flags",
         _any_comparison,

@@ -23,6 +23,7 @@ from redzone.engine.chosen import choice
 from redzone.engine.congruent import congruent
 from redzone.engine.definitions import Definition, definitions
 from redzone.engine.errors import results_of_errors
+from redzone.engine.extremes import difference, part_of_range
 from redzone.engine.folds import FUNCTIONS
 from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
@@ -305,6 +306,8 @@ def _over_shards(frame: Frame, eqn: Any) -> Rule | None:
 #: By primitive: what looks for a rule that fits an equation better, where it stands, than its primitive's does.
 _CLOSER: dict[Any, Callable[[Frame, Any], Rule | None]] = {
     **dict.fromkeys(ROUNDS, rounded_once),
+    primitives()["sub_p"]: lambda frame, eqn: difference(frame, eqn) or rounded_once(frame, eqn),
+    primitives()["div_p"]: part_of_range,
     **FUNCTIONS,
     **{primitives()[n]: _over_shards for n in ("psum_p", "psum2_p", "psum_invariant_p") if n in primitives()},
 }

@@ -152,6 +152,23 @@ def provable(facts: Sequence[Fact], needs: dict[int, Need]) -> dict[int, Need]:
     }
 
 
+def is_plain(facts: Sequence[Fact], needs: dict[int, Need]) -> bool:
+    """Whether a proposal leaves each integer of a wide type some of the plainer numbers it can be.
+
+    Those are a quarter of them, around zero: at the ends of its type nearly everything is close together.
+    """
+    for leaf, need in needs.items():
+        whole, asked = summarised(facts[leaf]), need.uniform()
+        if any(type(end) is not int for end in (whole.lo, whole.hi, asked.lo, asked.hi)):
+            continue
+        quarter = (whole.hi - whole.lo) // 4
+        if quarter < SMALL // 4:
+            continue
+        if asked.lo > max(whole.lo, quarter) or asked.hi < min(whole.hi, -quarter):
+            return False
+    return True
+
+
 def narrowed(facts: Sequence[Fact], needs: dict[int, Need]) -> list[Fact] | None:
     """The inputs' facts under a proposal; None where nothing is left."""
     result = list(facts)

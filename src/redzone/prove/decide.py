@@ -24,6 +24,7 @@ from redzone.prove.conditions import (
     Proposal,
     Told,
     as_conditions,
+    is_plain,
     narrowed,
     propose,
     provable,
@@ -359,7 +360,7 @@ class Deciding(Seeking):
         """
         for proposal in proposals.values():
             proposal.needs = provable(self.facts, proposal.needs)
-        asked = {key: p for key, p in proposals.items() if p.needs and p.lost is None}
+        asked = {key: p for key, p in proposals.items() if p.needs and p.lost is None and is_plain(self.facts, p.needs)}
         proved: set[int] = set()
         groups: dict[Any, list[int]] = {}
         for key, proposal in asked.items():
@@ -414,6 +415,7 @@ class Deciding(Seeking):
         large = self.analysis.inventory.equations > LARGE
         sweep = Sweep(common, gives_up=large)
         joint = provable(self.facts, sweep.over([one for seen in left.values() for one in seen]))
+        joint = {leaf: need for leaf, need in joint.items() if is_plain(self.facts, {leaf: need})}
         hopeful = [key for key in left if not (large and key in sweep.lost)]
         facts = narrowed(self.facts, joint) if joint and hopeful else None
         if facts is None:
