@@ -250,3 +250,23 @@ def how_far_above_the_greatest(x, values):
 @case(f32(10), i32(30))
 def how_far_above_the_least_if_it_is_not_too_far(x, values):
     return x[jnp.minimum(values - values.min(), 9)]  #: requires
+
+
+# What is read outside a table is filled in, and is no place in the next one: both are asked for.
+
+
+@case(i32(3, 4), i32(3), f32(160, 2), requires=("-64 ≤ pos", "-10 ≤ table ≤ 9"))
+def a_page_that_is_looked_up_and_read(table, pos, cache):
+    block = jnp.minimum(pos // 16, 3)
+    page = jnp.take_along_axis(table, block[:, None], 1)[:, 0]  #: requires
+    return cache[page * 16 + pos % 16]  #: requires
+
+
+@case(i32(4, min=0, max=9), i32(3), f32(10))
+def a_place_that_is_looked_up_or_the_last(table, i, x):
+    return x[jnp.take(table, i, fill_value=9)]  #: declared safe
+
+
+@case(i32(4, min=0, max=9), i32(3), f32(10))
+def a_place_that_is_looked_up_or_one_too_far(table, i, x):
+    return x[jnp.take(table, i, fill_value=10)]  #: declared unsafe
