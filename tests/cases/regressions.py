@@ -302,3 +302,23 @@ def one_access_in_loops_with_lanes_apart_and_not(x, starts):
         return jnp.stack(found)
 
     return jax.vmap(lane, axis_name="lanes")(starts)
+
+
+# A short loop is gone through row by row: another one of the same body has its rows in another order.
+
+
+@case(f32(4))
+def the_same_rows_in_another_order(x):
+    def body(at, by):
+        return at + by, x[at]  #: unsafe
+
+    return lax.scan(body, 0, jnp.array([0, 1, 2, 3])), lax.scan(body, 0, jnp.array([3, 2, 1, 0]))
+
+
+@case(f32(4))
+def the_same_rows_from_the_end(x):
+    def body(at, by):
+        return at + by, x[at]  #: unsafe
+
+    rows = jnp.array([0, 1, 2, 3])
+    return lax.scan(body, 0, rows), lax.scan(body, 0, rows, reverse=True)

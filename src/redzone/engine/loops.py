@@ -278,7 +278,10 @@ def run_scan(runner: Runner, env: list[Any], step: Step, context: Context | None
         for (position, _), s in zip(body.inputs, step.ins, strict=True)
     ]
     inits = [env[s] for s in shape.inits]
-    key = ("scan", length, tuple([f.key() for f in inputs]), tuple([f.key() for f in inits]))
+    # A short one is gone through row by row, so there it matters which row comes when.
+    told = [env[s] for s in step.ins] if type(length) is int and length <= SHORT else inputs
+    order = (length, bool(step.eqn.params["reverse"]))
+    key = ("scan", order, tuple([f.key() for f in told]), tuple([f.key() for f in inits]))
     known = body.memo.get(key)
     avals = [v.aval for v in step.eqn.outvars[: shape.carry_count]]
 
