@@ -270,3 +270,85 @@ def a_place_that_is_looked_up_or_the_last(table, i, x):
 @case(i32(4, min=0, max=9), i32(3), f32(10))
 def a_place_that_is_looked_up_or_one_too_far(table, i, x):
     return x[jnp.take(table, i, fill_value=10)]  #: declared unsafe
+
+
+# A place that nothing but the iteration decides.
+
+
+@case(f32(8))
+def moved_on_every_fifth_time(x):
+    def step(state, t):
+        at, total = state
+        return (jnp.where(t % 5 == 4, at + 1, at), total + x[at]), None  #: safe
+
+    return lax.scan(step, (0, 0.0), jnp.arange(40))[0]
+
+
+@case(f32(8))
+def moved_on_every_fifth_time_and_once_more(x):
+    def step(t, state):
+        at, total = state
+        return jnp.where(t % 5 == 4, at + 1, at), total + x[at]  #: unsafe
+
+    return lax.fori_loop(0, 41, step, (0, 0.0))
+
+
+@case(f32(10))
+def to_and_fro(x):
+    def step(_, state):
+        at, by, total = state
+        at = at + by
+        by = jnp.where((at == 9) | (at == 0), -by, by)
+        return at, by, total + x[at]  #: safe
+
+    return lax.fori_loop(0, 100, step, (0, 1, 0.0))
+
+
+@case(f32(9))
+def to_and_fro_a_little_too_far(x):
+    def step(_, state):
+        at, by, total = state
+        at = at + by
+        by = jnp.where((at == 9) | (at == 0), -by, by)
+        return at, by, total + x[at]  #: unsafe
+
+    return lax.fori_loop(0, 100, step, (0, 1, 0.0))
+
+
+@case(f32(10), i32(min=0, max=2))
+def every_third_time_on_from_somewhere(x, start):
+    last = lax.fori_loop(0, 21, lambda t, at: jnp.where(t % 3 == 0, at + 1, at), 0)
+    return x[start + last]  #: safe
+
+
+@case(f32(10), i32(20, min=0, max=1))
+def moved_on_when_told(x, flags):
+    def step(at, told):
+        return jnp.where(told > 0, at + 1, at), x[at]  #: unsafe
+
+    return lax.scan(step, 0, flags)
+
+
+@case(f32(6))
+def rows_in_two_orders(x):
+    def step(at, by):
+        return jnp.where(by > 1, at + by, at), x[at]  #: unsafe
+
+    rows = jnp.array([0, 1, 0, 1, 0, 1, 0, 1, 0, 5, 0])
+    return lax.scan(step, 0, rows), lax.scan(step, 0, rows + jnp.array([2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]))
+
+
+@case(f32(30))
+def along_a_triangle(x):
+    def step(t, total):
+        return total + x[t * (t + 1) // 2]  #: safe
+
+    return lax.fori_loop(0, 8, step, 0.0)
+
+
+@case(f32(28))
+def along_a_triangle_of_one_row_less(x):
+    def step(t, total):
+        return total + x[t * (t + 1) // 2]  #: unsafe
+
+    return lax.fori_loop(0, 8, step, 0.0)

@@ -460,7 +460,7 @@ ENGINE_MUTANTS = [
     EngineMutant("the first value is all there is", f"{LOOPS}:leq", _constant(True), "battery.carries"),
     EngineMutant("carries only fall", f"{LOOPS}:join", lambda right: _one_sided_join, "battery.carries"),
     EngineMutant("carries only rise", f"{LOOPS}:join", lambda right: _low_join, "battery.carries"),
-    EngineMutant("a scan sees the first row", f"{LOOPS}:_row", _first_row, "battery.tables"),
+    EngineMutant("a scan sees the first row", f"{LOOPS}:row_of", _first_row, "battery.tables"),
     EngineMutant(
         "one past the end is inside", "engine:stays_inside", lambda right: _one_more_allowed, "battery.tables"
     ),
@@ -685,6 +685,12 @@ ENGINE_MUTANTS = [
         "engine.hot:_is_same_along",
         _constant(True),
         "routing.as_many_as_are_equal_by_a_sum",
+    ),
+    EngineMutant(
+        "carries are what they are in the first half",
+        "engine.determined:hull",
+        lambda right: lambda numbers: right(numbers[: len(numbers) // 2 + 1]),
+        "reported.moved_on_every_fifth_time_and_once_more",
     ),
     EngineMutant(
         "extremes of rows stand beside any",
