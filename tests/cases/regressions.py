@@ -322,3 +322,26 @@ def the_same_rows_from_the_end(x):
 
     rows = jnp.array([0, 1, 2, 3])
     return lax.scan(body, 0, rows), lax.scan(body, 0, rows, reverse=True)
+
+
+# Two loops of one body that end by other conditions.
+
+
+@case(f32(4))
+def one_body_of_two_loops(x):
+    def body(state):
+        at, total = state
+        return at + 1, total + x[at]  #: unsafe
+
+    first = lax.while_loop(lambda state: state[0] < 4, body, (0, 0.0))
+    return first, lax.while_loop(lambda state: state[0] < 6, body, (0, 0.0))
+
+
+@case(f32(4))
+def one_body_of_two_loops_that_end_in_time(x):
+    def body(state):
+        at, total = state
+        return at + 1, total + x[at]  #: safe
+
+    first = lax.while_loop(lambda state: state[0] < 4, body, (0, 0.0))
+    return first, lax.while_loop(lambda state: (state[0] < 3) & (state[1] < 9), body, (0, 0.0))

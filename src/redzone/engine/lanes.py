@@ -23,10 +23,10 @@ def stay_apart(step: Step) -> bool:
     Then the lanes that are done might as well hold what a running one does: nothing in a running lane would change.
     So facts that hold in running lanes may be taken to hold in all, whatever rules they go through.
     """
-    memo = step.bodies[0].memo
-    known = memo.get("apart")
+    body, test = step.bodies
+    known = body.memo.get(("lanes", test))
     if known is None:
-        known = memo["apart"] = _stay_apart(step.eqn.params)
+        known = body.memo["lanes", test] = _stay_apart(step.eqn.params)
     return bool(known)
 
 

@@ -702,8 +702,10 @@ def _while(
 ) -> None:
     (body, test), shape = step.bodies, step.extra
     when, batched, asked = condition.when, condition.batched, condition.asked
+    # One body may serve loops that end by other conditions.
     key = (
         "while",
+        test,
         tuple([f.key() for f in inputs]),
         tuple([f.key() for f in asked]),
         tuple([f.key() for f in inits]),
