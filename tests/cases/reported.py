@@ -352,3 +352,63 @@ def along_a_triangle_of_one_row_less(x):
         return total + x[t * (t + 1) // 2]  #: unsafe
 
     return lax.fori_loop(0, 8, step, 0.0)
+
+
+@case(f32(80))
+def moved_on_every_fifth_time_of_many(x):
+    def step(state, t):
+        at, total = state
+        return (jnp.where(t % 5 == 4, at + 1, at), total + x[at]), None  #: safe
+
+    return lax.scan(step, (0, 0.0), jnp.arange(400))[0]
+
+
+@case(f32(192))
+def many_rows_in_order_and_turned_round(x):
+    def step(at, t):
+        return jnp.where(t > 3, at + 2, at), x[at]  #: unsafe
+
+    return lax.scan(step, 0, jnp.arange(100)), lax.scan(step, 0, jnp.arange(100)[::-1])
+
+
+@case(f32(193))
+def many_rows_in_order_and_from_the_end(x):
+    def step(at, t):
+        return jnp.where(t > 3, at + 2, at), x[at]  #: safe
+
+    return lax.scan(step, 0, jnp.arange(100)), lax.scan(step, 0, jnp.arange(100), reverse=True)
+
+
+@case(f32(9), i32())
+def a_difference_with_a_number_that_a_caller_writes_down(x, i):
+    held = jax.jit(lambda first, i: x[jnp.clip(i - first, 0, 8)])  #: safe
+    return held(0, i)
+
+
+# A carry that is what another was one iteration before.
+
+
+@case(f32(7))
+def the_one_before_a_counter(x):
+    def step(state, _):
+        at, before = state
+        return (at + 2, at), x[before]  #: unsafe
+
+    return lax.scan(step, (6, 0), None, length=4)
+
+
+@case(f32(11))
+def the_one_before_a_counter_that_ends_in_time(x):
+    def step(state, _):
+        at, before = state
+        return (at + 2, at), x[before]  #: safe
+
+    return lax.scan(step, (6, 0), None, length=4)
+
+
+@case(f32(9))
+def the_row_before(x):
+    def step(before, row):
+        return row, x[before]  #: unsafe
+
+    return lax.scan(step, 0, jnp.array([3, 1, 9, 2, 5]))

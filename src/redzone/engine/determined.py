@@ -131,9 +131,11 @@ def _each(
     """
     mine, steps, accesses = what
     body, shape = carries.body, step.extra
+    # A carry may be handed on as it is, to another or to an access.
     read = {slot for one in steps for slot in one.ins}.union(*(one.reads() for one in accesses))
-    counted = [i for i in counters if carries.slot[i] in read]
-    firsts = {i: number(carries.first[i]) for i in (*mine, *counted)}
+    read.update(body.outs[i] for i in mine)
+    counting = [i for i in counters if carries.slot[i] in read]
+    firsts = {i: number(carries.first[i]) for i in (*mine, *counting)}
     if not 1 < trips <= LONGEST or trips * (len(steps) + len(accesses)) > ALTOGETHER or None in firsts.values():
         return None
     env, changing = body.template.copy(), list[tuple[int, list[Fact]]]()
@@ -141,9 +143,10 @@ def _each(
         if position < shape.consts + shape.carry_count:
             env[slot] = fact
         elif slot in read:
-            rows = [row_of(fact, at) for at in range(trips)]
+            counted = position in shape.counted
+            rows = [scalar(at) if counted else row_of(fact, at) for at in range(trips)]
             changing.append((slot, rows[::-1] if step.eqn.params["reverse"] else rows))
-    for i in counted:
+    for i in counting:
         by, first = carries.counter(i), firsts[i] or 0
         changing.append((carries.slot[i], [scalar(first + by * turn) for turn in range(trips)]))
     found = {i: [firsts[i] or 0] for i in mine}

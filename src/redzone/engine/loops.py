@@ -281,7 +281,7 @@ def run_scan(runner: Runner, env: list[Any], step: Step, context: Context | None
     inits = [env[s] for s in shape.inits]
     # One that is not long may be gone through row by row, so there it matters which row comes when.
     told = [env[s] for s in step.ins] if type(length) is int and length <= LONGEST else inputs
-    order = (length, bool(step.eqn.params["reverse"]))
+    order = (length, bool(step.eqn.params["reverse"]), shape.counted)
     key = ("scan", order, tuple([f.key() for f in told]), tuple([f.key() for f in inits]))
     known = body.memo.get(key)
     avals = [v.aval for v in step.eqn.outvars[: shape.carry_count]]

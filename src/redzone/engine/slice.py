@@ -55,6 +55,7 @@ _ANYTHING = Rule(anything, "none")
 _GET_P, _NEW_REF_P = primitives().get("get_p"), primitives().get("new_ref_p")
 _CONVERT_P, _SUM_P, _SUB_P = (primitives()[n] for n in ("convert_element_type_p", "reduce_sum_p", "sub_p"))
 _SELECT_P, _ADD_P, _LT_P = (primitives()[n] for n in ("select_n_p", "add_p", "lt_p"))
+_IOTA_P = primitives()["iota_p"]
 _SELECT, _ADD, _LT = (RULES[p] for p in (_SELECT_P, _ADD_P, _LT_P))
 #: Primitives whose result is their operand under another name; a conversion only to the type it has.
 _RENAMING = frozenset(
@@ -940,11 +941,21 @@ class _Build:
             length=p["length"],
             consts=first,
             carry_count=count,
+            counted=tuple(i for i, _ in body.inputs if i >= end and self.is_counted(frame, eqn.invars[i])),
         )
         # A carry whose final value is wanted but never read in the body still needs its first value.
         step.extra.inits = tuple(self.slot(frame, eqn.invars[first + i]) for i in step.extra.carries)
         if 1 in asked and count == 2 and len(eqn.invars) == first + 2 and not same:
             self.search(eqn, frame, inner, fixed, step.extra)
+
+    def is_counted(self, frame: Frame, atom: Any) -> bool:
+        """Whether an array holds the places of its elements, in a type that has room for them."""
+        at, atom = self.resolve(frame, atom)
+        made = None if type(atom) is Literal else at.maker(atom)
+        if made is None or made.primitive is not _IOTA_P or len(atom.aval.shape) != 1:
+            return False
+        info, size = dtype_info(atom.aval.dtype), atom.aval.shape[0]
+        return info.kind in "iu" and type(size) is int and size <= info.max
 
     def numbers(self, frame: Frame, atoms: Sequence[Any]) -> dict[int, int]:
         """Which of these are integers that are known before anything runs, by their positions."""
