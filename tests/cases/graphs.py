@@ -151,7 +151,7 @@ def distances_to_neighbours_masked_too_late(positions, neighbours):
 @case(f32(12, 2), f32(4, 4))
 def cells_of_particles(positions, cells):
     cell = jnp.floor(positions % 1.0 * 4).astype(np.int32)
-    return cells[cell[:, 0], cell[:, 1]]  #: unknown
+    return cells[cell[:, 0], cell[:, 1]]  #: unsafe
 
 
 @case(f32(12, 2, min=0.0, max=1.0), f32(4, 4))

@@ -375,7 +375,7 @@ def summed_up_anew(x, i):
 @case(f32(10), i32(6, 6))
 def summed_up_along_the_other_axis(x, i):
     ok = (i.sum(0) >= 0) & (i.sum(0) < 10)
-    return jnp.where(ok, x[i.sum(1)], 0.0)  #: unknown
+    return jnp.where(ok, x[i.sum(1)], 0.0)  #: requires
 
 
 # Conditions that let indices through which count from the end: the wrap is part of what is looked at.

@@ -484,3 +484,46 @@ def totals_promised_of_all_rows(x, counts):
     sums = lax.cumsum(counts, 1, reverse=True)
     redzone.assume(sums[:, 0] <= 5)
     return x[sums[1]]  #: safe
+
+
+# A short loop is gone through row by row: another one of the same body has its rows in another order.
+
+
+@case(f32(4))
+def the_same_rows_in_another_order(x):
+    def body(at, by):
+        return at + by, x[at]  #: unsafe
+
+    return lax.scan(body, 0, jnp.array([0, 1, 2, 3])), lax.scan(body, 0, jnp.array([3, 2, 1, 0]))
+
+
+@case(f32(4))
+def the_same_rows_from_the_end(x):
+    def body(at, by):
+        return at + by, x[at]  #: unsafe
+
+    rows = jnp.array([0, 1, 2, 3])
+    return lax.scan(body, 0, rows), lax.scan(body, 0, rows, reverse=True)
+
+
+# Two loops of one body that end by other conditions.
+
+
+@case(f32(4))
+def one_body_of_two_loops(x):
+    def body(state):
+        at, total = state
+        return at + 1, total + x[at]  #: unsafe
+
+    first = lax.while_loop(lambda state: state[0] < 4, body, (0, 0.0))
+    return first, lax.while_loop(lambda state: state[0] < 6, body, (0, 0.0))
+
+
+@case(f32(4))
+def one_body_of_two_loops_that_end_in_time(x):
+    def body(state):
+        at, total = state
+        return at + 1, total + x[at]  #: safe
+
+    first = lax.while_loop(lambda state: state[0] < 4, body, (0, 0.0))
+    return first, lax.while_loop(lambda state: (state[0] < 3) & (state[1] < 9), body, (0, 0.0))

@@ -18,11 +18,11 @@ COUNTS = redzone.Spec((10,), "int32")
 
 def test_the_advice_settles_it() -> None:
     def lost(x: Any, counts: Any) -> Any:
-        index = jnp.cumsum(counts) - counts[::-1]
+        index = jnp.cumprod(counts)
         return x[index]
 
     def settled(x: Any, counts: Any) -> Any:
-        index = jnp.cumsum(counts) - counts[::-1]
+        index = jnp.cumprod(counts)
         redzone.assume(index, min=0, max=99)
         return x[index]
 
@@ -30,8 +30,8 @@ def test_the_advice_settles_it() -> None:
     assert access.verdict == "unknown" and access.loss is not None
     assert access.loss.settle == "redzone.assume(index, min=0, max=99)"
     assert access.loss.arguments == ("counts",)
-    assert access.loss.equation.startswith("cumsum")
-    assert access.loss.location.text == "index = jnp.cumsum(counts) - counts[::-1]"
+    assert access.loss.equation.startswith("cumprod")
+    assert access.loss.location.text == "index = jnp.cumprod(counts)"
     (access,) = redzone.check(settled, X, COUNTS).accesses
     assert access.verdict == "safe" and access.loss is None
 

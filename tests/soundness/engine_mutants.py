@@ -15,7 +15,7 @@ import numpy as np
 
 from redzone.access import site as access_site
 from redzone.domains import Fact, join, summarised
-from redzone.engine import refine
+from redzone.engine import hot, refine
 from redzone.frontend import compat
 
 
@@ -61,6 +61,16 @@ def _the_first_part(right: Any) -> Any:
         return right(build, eqn, frame, eqn.outvars[0], want)
 
     return unstacked
+
+
+def _any_comparison(_: Any) -> Any:
+    def flags(program: Any, slot: int) -> Any:
+        made = hot._made(program, slot)
+        while made is not None and made.eqn.primitive is hot._CONVERT:
+            made = hot._made(program, made.ins[0])
+        return made if made is not None and len(made.ins) == 2 else None
+
+    return flags
 
 
 def _carries_stay_apart(right: Any) -> Any:
@@ -471,7 +481,7 @@ ENGINE_MUTANTS = [
     EngineMutant("the first value is all there is", f"{LOOPS}:leq", _constant(True), "battery.carries"),
     EngineMutant("carries only fall", f"{LOOPS}:join", lambda right: _one_sided_join, "battery.carries"),
     EngineMutant("carries only rise", f"{LOOPS}:join", lambda right: _low_join, "battery.carries"),
-    EngineMutant("a scan sees the first row", f"{LOOPS}:_row", _first_row, "battery.tables"),
+    EngineMutant("a scan sees the first row", f"{LOOPS}:row_of", _first_row, "battery.tables"),
     EngineMutant(
         "one past the end is inside", "engine:stays_inside", lambda right: _one_more_allowed, "battery.tables"
     ),
@@ -696,6 +706,24 @@ ENGINE_MUTANTS = [
         "engine.hot:_is_same_along",
         _constant(True),
         "routing.as_many_as_are_equal_by_a_sum",
+    ),
+    EngineMutant(
+        "carries are what they are in the first half",
+        "engine.determined:hull",
+        lambda right: lambda numbers: right(numbers[: len(numbers) // 2 + 1]),
+        "reported.moved_on_every_fifth_time_and_once_more",
+    ),
+    EngineMutant(
+        "extremes of rows stand beside any",
+        "engine.extremes:_is_beside",
+        _constant(True),
+        "reported.bins_of_each_row_beside_columns",
+    ),
+    EngineMutant(
+        "any comparison picks one of several",
+        "engine.hot:_flags",
+        _any_comparison,
+        "reported.all_up_to_one_by_a_product",
     ),
     EngineMutant(
         "every while goes through its body",

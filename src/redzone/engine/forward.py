@@ -19,6 +19,7 @@ from redzone.engine.between import Between, within
 from redzone.engine.columns import column_facts
 from redzone.engine.either import in_either, parts_of
 from redzone.engine.first import first_of, read_first
+from redzone.engine.hot import dotted
 from redzone.engine.interleaved import Interleaved, interleaved, put_together
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import before, running_sum, summed
@@ -45,6 +46,7 @@ _JOINING = frozenset((_ADD, ADDED_ONCE, *(RULES[primitives()[n]] for n in ("or_p
 _MORE: dict[Any, Any] = {
     _SELECT: _SELECT,
     **{RULES[primitives()[n]]: summed for n in ("cumsum_p", "reduce_sum_p")},
+    RULES[primitives()["dot_general_p"]]: dotted,
     _DIV: _DIV,
     _READ: _READ,
     **dict.fromkeys(_BLENDED | _JOINING, _BLENDED),
@@ -212,6 +214,9 @@ class Runner:
                         return
                     if more is summed:
                         env[outs[0]] = summed(program, env, step)
+                        return
+                    if more is dotted:
+                        env[outs[0]] = dotted(program, env, step)
                         return
                 count = len(ins)
                 if count == 2:

@@ -1,4 +1,5 @@
-"""Sums of which at most one term is not zero: `(one_hot(e, n) * v).sum(-1)`, `where(arange(n) == e, v, 0).sum()`.
+"""Sums of which at most one term is not zero: `(one_hot(e, n) * v).sum(-1)`, `where(arange(n) == e, v, 0).sum()`, and
+products of arrays that are such sums: `one_hot(e, n) @ v`.
 
 Numbers that differ along a dimension are compared with one that is the same all along it: at most one of them is equal,
 and exactly one where that number is surely among them. So the sum is what the term is there, and nothing wraps.
@@ -10,16 +11,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from redzone.domains import Fact, dtype_info, join, scalar, summarised
+from redzone.domains import Fact, dtype_info, join, meet, scalar, summarised
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.engine.refine import HERE, Infeasible, assuming
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
 _P = primitives()
-_MUL, _SELECT, _CONVERT, _EQ, _BROADCAST, _SUM = (
-    _P[f"{n}_p"] for n in ("mul", "select_n", "convert_element_type", "eq", "broadcast_in_dim", "reduce_sum")
+_MUL, _SELECT, _CONVERT, _EQ, _BROADCAST = (
+    _P[f"{n}_p"] for n in ("mul", "select_n", "convert_element_type", "eq", "broadcast_in_dim")
 )
+_SUM, _DOT = _P["reduce_sum_p"], _P["dot_general_p"]
 
 
 class Hot(NamedTuple):
@@ -37,42 +39,81 @@ class Hot(NamedTuple):
     """Whether it has an element for each of them."""
     zero: int
     """What the term is elsewhere; -1 where that is plainly 0."""
+    axis: int
+    """The dimension of the terms that is summed over."""
+    shape: tuple[Any, ...]
+    """How many terms there are."""
 
 
 def sum_of_one(program: Program, env: list[Any], step: Step) -> Fact | None:
     """What such a sum can be; None for another."""
-    if step.eqn.primitive is not _SUM or len(step.eqn.params["axes"]) != 1:
-        return None
-    key = ("hot", step.outs[0])
-    known = program.memo.get(key)
-    if known is None:
-        known = program.memo[key] = tuple(_candidates(program, step))
-        step.volatile = step.volatile or bool(known)
-    for hot in known:
+    info = dtype_info(step.eqn.outvars[0].aval.dtype)
+    for hot in _known(program, step):
         if hot.zero >= 0 and not _is_zero(env[hot.zero]):
             continue
         numbers, other = env[hot.along], summarised(env[hot.other])
-        if numbers is None or not _differ(numbers, int(step.eqn.params["axes"][0]), step.eqn.invars[0].aval.shape):
+        if numbers is None or not _differ(numbers, hot.axis, hot.shape):
             continue
         term = _term(program, env, hot)
         if term is None or type(term.lo) is not int or type(term.hi) is not int:
             # It is nowhere equal.
             return scalar(0) if term is None else None
+        if term.lo < info.min or term.hi > info.max:
+            return None
         least, most = int(numbers.lo.min()), int(numbers.lo.max())
         among = type(other.lo) is int and type(other.hi) is int and least <= other.lo and other.hi <= most
         return term if among and most - least + 1 == numbers.lo.size else join(term, scalar(0))
     return None
 
 
+def dotted(program: Program, env: list[Any], step: Step) -> Fact:
+    """A product of arrays, by its rule and by what it is where one of them picks elements of the other."""
+    assert step.rule is not None
+    plain: Fact = step.rule.apply(step.eqn, *[env[i] for i in step.ins])
+    alone = sum_of_one(program, env, step)
+    return plain if alone is None else meet(plain, alone) or plain
+
+
+def picked(program: Program, step: Step) -> int | None:
+    """The slot of what a product of arrays may pick elements of; None for another product."""
+    return next((hot.value for hot in _known(program, step)), None) if step.eqn.primitive is _DOT else None
+
+
+def _known(program: Program, step: Step) -> tuple[Hot, ...]:
+    """What may be such conditions on the terms of a sum, looked for once."""
+    known: tuple[Hot, ...] | None = program.memo.get(("hot", step.outs[0]))
+    if known is None:
+        plain = dtype_info(step.eqn.outvars[0].aval.dtype).kind in "iu" and program.unknown.isdisjoint(step.ins)
+        found = list[Hot]()
+        if plain and step.eqn.primitive is _SUM and len(step.eqn.params["axes"]) == 1:
+            found = _candidates(program, step)
+        elif plain and step.eqn.primitive is _DOT and len(step.eqn.params["dimension_numbers"][0][0]) == 1:
+            found = _picking(program, step)
+        known = program.memo["hot", step.outs[0]] = tuple(found)
+        step.volatile = step.volatile or bool(known)
+    return known
+
+
+def _picking(program: Program, step: Step) -> list[Hot]:
+    """What of a product of arrays may be such conditions on the elements of the other factor."""
+    found = []
+    for k in (0, 1):
+        axis, shape = int(step.eqn.params["dimension_numbers"][0][k][0]), step.eqn.invars[k].aval.shape
+        equal = _flags(program, step.ins[k])
+        if equal is None or equal.eqn.outvars[0].aval.shape != shape:
+            continue
+        for j in (0, 1):
+            if _is_same_along(program, equal, 1 - j, axis):
+                value = step.ins[1 - k]
+                found.append(Hot(equal.outs[0], equal.ins[j], equal.ins[1 - j], value, False, -1, axis, shape))
+    return found
+
+
 def _candidates(program: Program, step: Step) -> list[Hot]:
     """What may be such a condition on the terms of a sum."""
     axis, shape = int(step.eqn.params["axes"][0]), step.eqn.invars[0].aval.shape
     term = _made(program, step.ins[0])
-    if (
-        term is None
-        or dtype_info(step.eqn.outvars[0].aval.dtype).kind not in "iu"
-        or not program.unknown.isdisjoint(step.ins)
-    ):
+    if term is None:
         return []
     primitive, pairs, zero = term.eqn.primitive, list[tuple[int, int]](), -1
     if primitive is _MUL and len(term.ins) == 2:
@@ -89,7 +130,7 @@ def _candidates(program: Program, step: Step) -> list[Hot]:
         for k in (0, 1):
             if _is_same_along(program, equal, 1 - k, axis):
                 beside = value >= 0 and _shape_at(term, value) == shape
-                found.append(Hot(equal.outs[0], equal.ins[k], equal.ins[1 - k], value, beside, zero))
+                found.append(Hot(equal.outs[0], equal.ins[k], equal.ins[1 - k], value, beside, zero, axis, shape))
     return found
 
 

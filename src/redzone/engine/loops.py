@@ -18,6 +18,7 @@ from redzone.domains.fact import strided
 from redzone.domains.symbolic import at_most, larger, smaller
 from redzone.engine.columns import column_facts, is_open
 from redzone.engine.continuing import Condition
+from redzone.engine.determined import determined, looked_at, row_of
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.lanes import stay_apart
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
@@ -348,13 +349,13 @@ def run_scan(runner: Runner, env: list[Any], step: Step, context: Context | None
                 env[out] = env[shape.inits[place]] if place >= 0 else top(step.eqn.outvars[i].aval.dtype)
         return
     inputs = [
-        _row(env[s]) if position >= shape.consts + shape.carry_count else env[s]
+        row_of(env[s]) if position >= shape.consts + shape.carry_count else env[s]
         for (position, _), s in zip(body.inputs, step.ins, strict=True)
     ]
     inits = [env[s] for s in shape.inits]
     # Going through it one by one takes the rows in their order: not what any of them can be, but each.
     given, reverse = tuple([env[s].key() for s in step.ins]), bool(step.eqn.params["reverse"])
-    key = ("scan", length, reverse, given, tuple([f.key() for f in inits]))
+    key = ("scan", length, reverse, shape.counted, given, tuple([f.key() for f in inits]))
     known = body.memo.get(key)
     avals = [v.aval for v in step.eqn.outvars[: shape.carry_count]]
 
@@ -405,6 +406,8 @@ def _scan(
         carries = _Carries(body, shape, inits, avals)
         trips = length if type(length) is int else None
         exact = _count(carries, length)
+        if trips is not None and len(exact) < len(carries.moving):
+            exact |= determined(carries, frozenset(exact), [env[s] for s in step.ins], step, trips)
         others = [i for i in carries.moving if i not in exact]
 
         def run() -> list[Any]:
@@ -414,19 +417,22 @@ def _scan(
         if trips is None and _bounded_growth(carries, others, env_, length):
             env_ = run()
         turns: _Turns | None = None
+        closer: dict[Step, list[Fact]] = {}
+        if trips is not None and is_open(body, env_):
+            told = frozenset(exact)
+            closer = looked_at(carries, told, [env[s] for s in step.ins], step, trips)
         if trips is not None and 1 < trips <= min(SHORT, runner.turns) and is_open(body, env_):
             runner.turns -= trips
             turns = _one_by_one(runner, carries, feed, [env[s] for s in step.ins], step, trips)
+            closer = {**closer, **turns.seen}
             run()
-        known = body.memo[key] = (carries.now, exact, env_, turns)
-    now, exact, inner, turns = known
+        known = body.memo[key] = (carries.now, exact, env_, turns, closer)
+    now, exact, inner, turns, closer = known
     if context is not None:
-        if turns is not None:
-            runner.closer.update(turns.seen)
+        runner.closer.update(closer)
         inner = runner.run(body, feed(now), True, context, step)
-        if turns is not None:
-            for one in turns.seen:
-                del runner.closer[one]
+        for one in closer:
+            del runner.closer[one]
     for i, out in enumerate(step.outs):
         if out < 0:
             continue
@@ -477,7 +483,7 @@ def _one_by_one(runner: Runner, carries: _Carries, feed: Any, given: list[Fact],
         facts = feed(state)
         for k, (position, _) in enumerate(body.inputs):
             if position >= rows:
-                facts[k] = _row(given[k], trips - 1 - turn if step.eqn.params["reverse"] else turn)
+                facts[k] = row_of(given[k], trips - 1 - turn if step.eqn.params["reverse"] else turn)
         env = runner.run(body, facts, False)
         after = {i: carries.out(env, i) for i in carries.moving}
         # What an iteration starts with is also what any of them may start with; what is left after the last is not.
@@ -1011,18 +1017,6 @@ def _stays(carries: _Carries, i: int, held: list[dict[int, Fact]]) -> bool:
 def _sum(a: Fact, b: Fact, sign: int) -> tuple[int, int]:
     a, b = summarised(a), summarised(b)
     return (a.lo + b.lo, a.hi + b.hi) if sign > 0 else (a.lo - b.hi, a.hi - b.lo)
-
-
-def _row(fact: Fact, at: int | None = None) -> Fact:
-    """Any element along the leading dimension, or the one at a place."""
-    if type(fact.lo) is not np.ndarray:
-        return fact
-    if at is not None and len(fact.lo) > 1:
-        fact = Fact(fact.lo[at : at + 1], fact.hi[at : at + 1], fact.step, fact.nan)
-    lo, hi = fact.lo.min(axis=0), fact.hi.max(axis=0)
-    if lo.ndim == 0:
-        return settle(lo.item(), hi.item(), fact.nan)
-    return settle(lo, hi, fact.nan)
 
 
 def _stacked(fact: Fact) -> Fact:

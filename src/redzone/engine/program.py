@@ -389,3 +389,5 @@ class LoopShape:
     """What a binary search looks for, where that keeps it from the array's end."""
     also: tuple[int, ...] = ()
     """Slots that its result hangs on besides."""
+    counted: tuple[int, ...] = ()
+    """Which of the body's inputs are the rows of `jnp.arange`: in the order of the rows, how many come before."""

@@ -24,6 +24,7 @@ from redzone.engine.congruent import congruent
 from redzone.engine.definitions import Definition, definitions
 from redzone.engine.distinct import written_once
 from redzone.engine.errors import results_of_errors
+from redzone.engine.extremes import difference, part_of_range
 from redzone.engine.folds import FUNCTIONS, applied
 from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
@@ -67,6 +68,7 @@ _ANYTHING = Rule(anything, "none")
 _GET_P, _NEW_REF_P = primitives().get("get_p"), primitives().get("new_ref_p")
 _CONVERT_P, _SUM_P, _SUB_P = (primitives()[n] for n in ("convert_element_type_p", "reduce_sum_p", "sub_p"))
 _SELECT_P, _ADD_P, _LT_P = (primitives()[n] for n in ("select_n_p", "add_p", "lt_p"))
+_IOTA_P = primitives()["iota_p"]
 _SELECT, _ADD, _LT = (RULES[p] for p in (_SELECT_P, _ADD_P, _LT_P))
 #: Primitives whose result is their operand under another name; a conversion only to the type it has.
 _RENAMING = frozenset(
@@ -339,6 +341,8 @@ def _of_scatter(frame: Frame, eqn: Any) -> Rule | None:
 #: By primitive: what looks for a rule that fits an equation better, where it stands, than its primitive's does.
 _CLOSER: dict[Any, Callable[[Frame, Any], Rule | None]] = {
     **dict.fromkeys(ROUNDS, rounded_once),
+    primitives()["sub_p"]: lambda frame, eqn: difference(frame, eqn) or rounded_once(frame, eqn),
+    primitives()["div_p"]: part_of_range,
     **FUNCTIONS,
     **{primitives()[n]: _over_shards for n in ("psum_p", "psum2_p", "psum_invariant_p") if n in primitives()},
     primitives()["scatter_p"]: _of_scatter,
@@ -985,11 +989,21 @@ class _Build:
             length=p["length"],
             consts=first,
             carry_count=count,
+            counted=tuple(i for i, _ in body.inputs if i >= end and self.is_counted(frame, eqn.invars[i])),
         )
         # A carry whose final value is wanted but never read in the body still needs its first value.
         step.extra.inits = tuple(self.slot(frame, eqn.invars[first + i]) for i in step.extra.carries)
         if 1 in asked and count == 2 and len(eqn.invars) == first + 2 and not same:
             self.search(eqn, frame, inner, fixed, step.extra)
+
+    def is_counted(self, frame: Frame, atom: Any) -> bool:
+        """Whether an array holds the places of its elements, in a type that has room for them."""
+        at, atom = self.resolve(frame, atom)
+        made = None if type(atom) is Literal else at.maker(atom)
+        if made is None or made.primitive is not _IOTA_P or len(atom.aval.shape) != 1:
+            return False
+        info, size = dtype_info(atom.aval.dtype), atom.aval.shape[0]
+        return info.kind in "iu" and type(size) is int and size <= info.max
 
     def numbers(self, frame: Frame, atoms: Sequence[Any]) -> dict[int, int]:
         """Which of these are integers that are known before anything runs, by their positions."""

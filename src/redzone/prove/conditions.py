@@ -37,6 +37,8 @@ class Proposal:
     """What must hold between inputs besides."""
     turned: bool = False
     """Whether arithmetic of floats was turned around for it, which is rounded."""
+    shared: bool = False
+    """Whether a bound on a sum was shared out among its terms for it."""
 
     def key(self) -> Any:
         return tuple((leaf, hashable(n.lo), hashable(n.hi)) for leaf, n in sorted(self.needs.items()))
@@ -81,7 +83,7 @@ def propose(seen: Sequence[Seen], common: Common, wrapping: bool = True) -> Prop
     common.budget -= walk.given - max(walk.budget, 0)
     if any(n.empty() for n in walk.leaves.values()):
         lost = lost or Lost(None, "no input satisfies it")
-    return Proposal(walk.leaves, walk.made, lost, walk.wrapped, turned=walk.turned)
+    return Proposal(walk.leaves, walk.made, lost, walk.wrapped, turned=walk.turned, shared=walk.shared_out)
 
 
 def needs_of(one: Seen) -> list[tuple[int, Need]]:
@@ -148,6 +150,32 @@ def provable(facts: Sequence[Fact], needs: dict[int, Need]) -> dict[int, Need]:
         leaf: need if _keeps_apart(facts[leaf]) or not (np.ndim(need.lo) or np.ndim(need.hi)) else need.uniform()
         for leaf, need in needs.items()
     }
+
+
+def is_nearly_all(fact: Fact, need: Need) -> bool:
+    """Whether a need leaves out only the ends of a wide type."""
+    whole, asked = summarised(fact), need.uniform()
+    if any(type(end) is not int for end in (whole.lo, whole.hi, asked.lo, asked.hi)):
+        return False
+    quarter = (whole.hi - whole.lo) // 4
+    return bool(quarter >= SMALL // 4 and asked.lo <= whole.lo + quarter and whole.hi - quarter <= asked.hi)
+
+
+def is_plain(facts: Sequence[Fact], needs: dict[int, Need]) -> bool:
+    """Whether a proposal leaves each integer of a wide type some of the plainer numbers it can be.
+
+    Those are a quarter of them, around zero: at the ends of its type nearly everything is close together.
+    """
+    for leaf, need in needs.items():
+        whole, asked = summarised(facts[leaf]), need.uniform()
+        if any(type(end) is not int for end in (whole.lo, whole.hi, asked.lo, asked.hi)):
+            continue
+        quarter = (whole.hi - whole.lo) // 4
+        if quarter < SMALL // 4:
+            continue
+        if asked.lo > max(whole.lo, quarter) or asked.hi < min(whole.hi, -quarter):
+            return False
+    return True
 
 
 def narrowed(facts: Sequence[Fact], needs: dict[int, Need]) -> list[Fact] | None:

@@ -25,6 +25,8 @@ from redzone.prove.conditions import (
     Proposal,
     Told,
     as_conditions,
+    is_nearly_all,
+    is_plain,
     narrowed,
     propose,
     provable,
@@ -67,6 +69,8 @@ EACH = 400
 FIRST = 3
 #: How many inputs may matter to an access for their ranges to be guessed, and for how many kinds of accesses they are.
 GUESSED = 3
+#: Which parts of an array are tried for each of several inputs.
+PARTS = (2, 4)
 #: How many open accesses, or inputs with a condition, are many.
 MANY = 8
 
@@ -172,7 +176,9 @@ class Deciding(Seeking):
             proved |= self.swept(open_sites, proposals, proved, common)
         proved |= self.guessed(open_sites, proposals, proved)
         # An index that the program keeps close to its array is its own to keep inside, not for a float to mend.
-        return proved - {key for key in proved & self.limited if proposals[key].turned}
+        proved -= {key for key in proved & self.limited if proposals[key].turned}
+        # What was promised of terms is not asked for again because their sum is only known at its worst.
+        return proved - {key for key in proved if proposals[key].shared and self.breaks_contract(proposals[key])}
 
     @staged("witness")
     def settled_by_witness(
@@ -314,16 +320,26 @@ class Deciding(Seeking):
                 groups.setdefault(proposal.key(), []).append(key)
         before, doubted = self.visits, set()
         for sites in list(groups.values())[:GROUPS]:
-            facts = narrowed(self.facts, proposals[sites[0]].needs)
-            found, seen = self.proves(facts, sites) if facts is not None else (set[int](), {})
-            left = {key: one for key, one in seen.items() if key not in found}
-            doubted |= {*sites} - found - self.proved_exactly(facts or (), left)
+            left = {*sites}
+            for needs in self.without_and_with_ends(proposals[sites[0]].needs):
+                facts = narrowed(self.facts, needs) if left else None
+                if facts is not None:
+                    found, seen = self.proves(facts, list(left))
+                    found |= self.proved_exactly(facts, {key: one for key, one in seen.items() if key not in found})
+                    for key in found:
+                        proposals[key].needs = needs
+                    left -= found
+            doubted |= left
         self.visits = before
         return {key: proposal for key, proposal in proposals.items() if key not in doubted}
 
+    def without_and_with_ends(self, needs: dict[int, Need]) -> list[dict[int, Need]]:
+        """Needs without those that only keep a sum from wrapping, which may not matter behind a remainder; then all."""
+        within = {leaf: need for leaf, need in needs.items() if not is_nearly_all(self.facts[leaf], need)}
+        return [within, needs] if 0 < len(within) < len(needs) else [needs]
+
     def split_lanes(self) -> None:
         """Set aside what holds only for the running lanes of batched loops."""
-        self.lanes: dict[int, list[Seen]] = {}
         for key, seen in self.analysis.seen.items():
             if any(one.context.lanes for one in seen):
                 self.lanes[key] = [one for one in seen if one.context.lanes]
@@ -391,7 +407,7 @@ class Deciding(Seeking):
         """
         for proposal in proposals.values():
             proposal.needs = provable(self.facts, proposal.needs)
-        asked = {key: p for key, p in proposals.items() if p.needs and p.lost is None}
+        asked = {key: p for key, p in proposals.items() if p.needs and p.lost is None and is_plain(self.facts, p.needs)}
         proved: set[int] = set()
         groups: dict[Any, list[int]] = {}
         for key, proposal in asked.items():
@@ -446,6 +462,7 @@ class Deciding(Seeking):
         large = self.analysis.inventory.equations > LARGE
         sweep = Sweep(common, gives_up=large)
         joint = provable(self.facts, sweep.over([one for seen in left.values() for one in seen]))
+        joint = {leaf: need for leaf, need in joint.items() if is_plain(self.facts, {leaf: need})}
         hopeful = [key for key in left if not (large and key in sweep.lost)]
         facts = narrowed(self.facts, joint) if joint and hopeful else None
         if facts is None:
@@ -499,14 +516,16 @@ class Deciding(Seeking):
                 groups.setdefault(alone, (own, []))[1].append(key)
         found: set[int] = set()
         for own, mine in sorted(groups.values(), key=lambda group: -len(group[1]))[:GROUPS]:
-            facts = narrowed(self.facts, own)
-            if facts is None or not self.can_afford():
-                continue
-            inside, seen = self.proves(facts, mine)
-            inside |= self.proved_exactly(facts, {k: v for k, v in seen.items() if k not in inside})
-            for key in inside:
-                proposals[key] = Proposal(own, False, None, turned=sweep.turned)
-            found |= inside
+            for needs in self.without_and_with_ends(own):
+                left = [key for key in mine if key not in found]
+                facts = narrowed(self.facts, needs) if left and self.can_afford() else None
+                if facts is None:
+                    continue
+                inside, seen = self.proves(facts, left)
+                inside |= self.proved_exactly(facts, {k: v for k, v in seen.items() if k not in inside})
+                for key in inside:
+                    proposals[key] = Proposal(needs, False, None, turned=sweep.turned)
+                found |= inside
         return found
 
     @staged("conditions")
@@ -515,7 +534,8 @@ class Deciding(Seeking):
     ) -> set[int]:
         """What is still open in a short program, proved where the inputs lie within the array as its end or an index.
 
-        Nobody could say what it takes, but such an input is what most programs are written for.
+        Nobody could say what it takes, but such an input is what most programs are written for. An index that goes as
+        far as several inputs together is tried with each of them in a part of the array.
         """
         if self.analysis.visits > CHEAP:
             return set()
@@ -527,17 +547,20 @@ class Deciding(Seeking):
                 continue
             leaves = relevant(seen, free)
             if 0 < len(leaves) <= GUESSED:
-                groups.setdefault((frozenset(leaves), max(limits)), []).append(key)
+                near = all(is_near(site, one) for one in seen)
+                groups.setdefault((frozenset(leaves), max(limits), near), []).append(key)
         found: set[int] = set()
-        for (among, limit), sites in list(groups.items())[:GUESSED]:
-            for end in (limit + 1, limit):
+        for (among, limit, near), sites in list(groups.items())[:GUESSED]:
+            parts = () if near or len(among) < 2 else tuple(limit // n for n in PARTS if limit >= 2 * n)
+            for end in (limit + 1, limit, *parts):
                 needs = {leaf: Need(0, end) for leaf in among}
                 facts = narrowed(self.facts, needs)
                 mine = set() if facts is None else self.proves(facts, sites)[0]
                 if mine:
                     weakest = self.weakened(needs, mine)
-                    # A guess that nothing hangs on is no condition.
-                    mine = {key for key in mine if self.hangs_on(key, weakest)}
+                    # A guess that nothing hangs on is no condition; of a part, on what is more than all of the array.
+                    kept = {leaf: Need(0, limit) for leaf in weakest} if end in parts else weakest
+                    mine = {key for key in mine if self.hangs_on(key, kept)}
                     proposals.update({key: Proposal(weakest, False, None) for key in mine})
                     found |= mine
                     break

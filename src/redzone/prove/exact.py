@@ -347,14 +347,7 @@ class Exact:
             relation = self.related(case)
             kept = self.kept_out(case) if relation is None else None
             if kept is not None:
-                atom, lo, hi = kept
-                group = (atom.leaf, self.where(atom))
-                old = limits.get(group, (-FAR, FAR))
-                limits[group] = (max(old[0], lo), min(old[1], hi))
-                for same in atoms:
-                    if (same.leaf, self.where(same)) == group:
-                        chosen += [Linear(-lo, {same: 1})] if lo > -FAR else []
-                        chosen += [Linear(hi, {same: -1})] if hi < FAR else []
+                chosen += self.limit(limits, kept, atoms)
             elif relation is not None:
                 relations.append(relation)
                 chosen.append(relation)
@@ -363,12 +356,17 @@ class Exact:
         # Where a value wraps on the way, the regions say nothing: the condition must exclude that too.
         for region in self.overflows if not lost else ():
             left = region.where(*chosen)
-            if left is not None:
-                kept_in = _not_wrapping(left)
-                case = Case(left, Linear(0), None, True, wrapped=True)
-                if kept_in is None or not self.possible(case):
-                    continue
-                outcome.cases.append(case)
+            if left is None:
+                continue
+            kept_in = _not_wrapping(left)
+            kept = _short_of(left) if kept_in is None else None
+            case = Case(left, Linear(0), None, True, wrapped=True)
+            if (kept_in is None and kept is None) or not self.possible(case):
+                continue
+            outcome.cases.append(case)
+            if kept is not None:
+                chosen += self.limit(limits, kept, [*atoms, kept[0]])
+            elif kept_in is not None:
                 relations.append(kept_in)
                 chosen.append(kept_in)
         if outcome.cases and not lost and all(region.where(*chosen) is None for region in self.overflows):
@@ -377,6 +375,21 @@ class Exact:
             can_hold = all(one.min is None or one.max is None or one.min <= one.max for one in outcome.relations)
             outcome.needs = self.needs(limits) if can_hold else None
         return outcome
+
+    def limit(
+        self, limits: dict[tuple[int, str], tuple[int, int]], kept: tuple[Atom, int, int], atoms: Sequence[Atom]
+    ) -> list[Linear]:
+        """Ask a range of an input, and say it of all the atoms that stand for the same elements of it."""
+        atom, lo, hi = kept
+        group = (atom.leaf, self.where(atom))
+        old = limits.get(group, (-FAR, FAR))
+        limits[group] = (max(old[0], lo), min(old[1], hi))
+        chosen = []
+        for same in atoms:
+            if (same.leaf, self.where(same)) == group:
+                chosen += [Linear(-lo, {same: 1})] if lo > -FAR else []
+                chosen += [Linear(hi, {same: -1})] if hi < FAR else []
+        return chosen
 
     def is_made(self, case: Case, cases: list[Case]) -> bool:
         """Whether the program's own limits end an index in a region, and not just what is known of it."""
@@ -604,6 +617,16 @@ def _not_wrapping(region: Region) -> Linear | None:
         excess = in_inputs(guard, region)
         if excess is not None and len(excess.terms) > 1 and abs(excess.const) > NEAR:
             return -excess - 1
+    return None
+
+
+def _short_of(region: Region) -> tuple[Atom, int, int] | None:
+    """A range of one input that ends before a region where a value wraps: it begins far from the plainer numbers."""
+    for atom, (lo, hi) in region.box.items():
+        if atom.leaf >= 0 and lo > NEAR and _is_plain(atom, -FAR, lo - 1):
+            return atom, -FAR, lo - 1
+        if atom.leaf >= 0 and hi < -NEAR and _is_plain(atom, hi + 1, FAR):
+            return atom, hi + 1, FAR
     return None
 
 

@@ -378,7 +378,7 @@ OF_FLOATS = frozenset(_TURNED)
 def _total(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
     """Running sums of floats are not negative if nothing in them is."""
     whole = need.uniform()
-    if dtype_info(step.eqn.outvars[0].aval.dtype).kind != "f" or whole.lo > 0 or not is_far(whole.hi):
+    if step.eqn.primitive.name != "cumsum" or whole.lo > 0 or not is_far(whole.hi):
         raise Lost(step)
     ask(0, 0.0, FAR)
 

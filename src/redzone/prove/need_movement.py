@@ -9,10 +9,11 @@ import numpy as np
 
 from redzone.access.site import column_of
 from redzone.access.xla import ACCESSES, scatter_window
-from redzone.domains import Fact
+from redzone.domains import Fact, dtype_info
 from redzone.domains.symbolic import is_symbolic
 from redzone.engine.program import Step
 from redzone.prove.need import APART, FAR, Need, is_apart
+from redzone.rules.indexing import fill_of
 
 
 def _pieces(need: Need, shape: Any) -> Need:
@@ -147,12 +148,34 @@ def _content(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple
     shape, across = eqn.invars[0].aval.shape, _across(eqn)
     need = _pieces(need, eqn.outvars[0].aval.shape)
     wanted = _carried_over(need, {w: d for d, w in across.items()}, len(shape)) if across else need.uniform()
-    at = None if _is_symbolic(wanted) else _window(step, facts)
+    at, places = None if _is_symbolic(wanted) else _window(step, facts), _where_nothing_is_filled_in(step, need)
     if at is None:
-        return [(0, wanted)]
+        return [(0, wanted), *places]
     lo, hi = np.full(shape, -FAR), np.full(shape, FAR)
     lo[at], hi[at] = wanted.lo, wanted.hi
-    return [(0, Need(lo, hi))]
+    return [(0, Need(lo, hi)), *places]
+
+
+def _where_nothing_is_filled_in(step: Step, need: Need) -> list[tuple[int, Need]]:
+    """What the places that are read must keep, where what JAX puts in for those outside the table would not do.
+
+    What the program itself says is put in is its own to mend.
+    """
+    build = ACCESSES.get(step.eqn.primitive)
+    info, value = dtype_info(step.eqn.outvars[0].aval.dtype), step.eqn.params.get("fill_value")
+    own = value is None or value == (info.max if info.kind == "u" else info.min)
+    site = build(step.eqn, ()) if build is not None and own else None
+    if site is None or site.mode != "fill" or not all(type(c.limit) is int and c.operand == 1 for c in site.columns):
+        return []
+    if need.met_by(fill_of(step.eqn)):
+        return []
+    limits = [c.limit for c in sorted(site.columns, key=lambda c: c.column or 0)]
+    if len(limits) != step.eqn.invars[1].aval.shape[-1]:
+        return []
+    if len(set(limits)) == 1:
+        return [(1, Need(0, limits[0]))]
+    shape = (1,) * (len(step.eqn.invars[1].aval.shape) - 1) + (len(limits),)
+    return [(1, Need(np.zeros(shape, np.int64), np.array(limits, np.int64).reshape(shape)))]
 
 
 def _window(step: Step, facts: list[Fact]) -> tuple[slice, ...] | None:

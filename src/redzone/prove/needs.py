@@ -29,6 +29,7 @@ from redzone.frontend.compat import primitives
 from redzone.prove.need import FAR, Lost, Need, hashable, is_apart, is_far
 from redzone.prove.need_arithmetic import ARITHMETIC, OF_FLOATS, limits_divisor, of_floats, shifted, times
 from redzone.prove.need_movement import MOVEMENT
+from redzone.prove.need_sums import digits, shares
 from redzone.rules.table import SAME, SUMMARY
 
 #: How many equations deep a walk goes, and how many it looks at.
@@ -42,7 +43,7 @@ THROUGH_LOOP = 20
 
 
 _P = primitives()
-_SUB_P, _MUL_P = _P["sub_p"], _P["mul_p"]
+_ADD_P, _SUB_P, _MUL_P = _P["add_p"], _P["sub_p"], _P["mul_p"]
 _NAMES = {
     _P[f"{name}_p"]: kind
     for name, kind in {
@@ -86,6 +87,8 @@ _NAMES = {
         "ceil": "ceil",
         "round": "round",
         "cumsum": "total",
+        "reduce_sum": "total",
+        "dot_general": "total",
         "all_gather": "content",
         "all_to_all": "content",
         "pmax": "content",
@@ -112,6 +115,7 @@ class Answer:
     made: bool
     wrapped: bool
     turned: bool
+    shared: bool
     lost: Lost | None
 
 
@@ -138,6 +142,8 @@ class Walk:
         self.made = False
         self.turned = False
         """Whether arithmetic of floats was turned around on the way, which is rounded."""
+        self.shared_out = False
+        """Whether a bound on a sum was shared out among its terms on the way, each at its worst."""
         self.leaves: dict[int, Need] = {}
         self.active: set[tuple[int, int]] = set()
         self.cycles = 0
@@ -191,7 +197,7 @@ class Walk:
         if known.lost is not None:
             raise known.lost
         self.made, self.wrapped = self.made or known.made, self.wrapped or known.wrapped
-        self.turned = self.turned or known.turned
+        self.turned, self.shared_out = self.turned or known.turned, self.shared_out or known.shared
         for leaf, found in known.leaves.items():
             self.leaves[leaf] = self.leaves[leaf].both(found) if leaf in self.leaves else found
         if stop is not None and at in known.stop:
@@ -201,8 +207,8 @@ class Walk:
         self, context: Context, step: Step, slot: int, need: Need, stops: bool, at: int, key: Any, asked: Any
     ) -> Answer:
         """What one value's need comes to, kept for the next who asks."""
-        outer = (self.leaves, self.made, self.wrapped, self.turned)
-        self.leaves, self.made, self.wrapped, self.turned = {}, False, False, False
+        outer = (self.leaves, self.made, self.wrapped, self.turned, self.shared_out)
+        self.leaves, self.made, self.wrapped, self.turned, self.shared_out = {}, False, False, False, False
         cycles, lost = self.cycles, None
         stop: dict[int, Need] | None = {} if stops else None
         self.active.add(key)
@@ -212,8 +218,8 @@ class Walk:
             lost = error
         finally:
             self.active.discard(key)
-            known = Answer(self.leaves, stop or {}, self.made, self.wrapped, self.turned, lost)
-            self.leaves, self.made, self.wrapped, self.turned = outer
+            known = Answer(self.leaves, stop or {}, self.made, self.wrapped, self.turned, self.shared_out, lost)
+            self.leaves, self.made, self.wrapped, self.turned, self.shared_out = outer
         # An answer that leans on a loop's being asked already is no answer for others.
         if self.cycles == cycles and self.budget > 0 and self.deep < DEEPEST // 2:
             self.shared.answers[asked] = known
@@ -362,14 +368,22 @@ class Walk:
         kind = _NAMES.get(step.eqn.primitive)
         if kind is None or len(step.ins) != len(step.eqn.invars):
             raise Lost(step)
-        if kind in OF_FLOATS and dtype_info(step.eqn.outvars[0].aval.dtype).kind == "f":
+        floats = kind in OF_FLOATS and dtype_info(step.eqn.outvars[0].aval.dtype).kind == "f"
+        if kind == "add" and not floats and self.flagged(context, step, need, stop, at):
+            return
+        if kind in _JOINING and not floats and self.interleaved(context, step, kind, need, stop, at):
+            return
+        summed = kind == "total" and dtype_info(step.eqn.outvars[0].aval.dtype).kind != "f"
+        terms = self.terms(context, step, need) if summed or kind == "add" else None
+        if terms is not None:
+            self.turned, self.shared_out = self.turned or floats, True
+            for term, asked in terms:
+                self.reach(context, term, asked, stop, at)
+            return
+        if floats:
             self.turned = True
             made = [_is_computed(context.program, i) for i in step.ins]
             of_floats(step, kind, [env[i] for i in step.ins], need, ask, made)
-            return
-        if kind == "add" and self.flagged(context, step, need, stop, at):
-            return
-        if kind in _JOINING and self.interleaved(context, step, kind, need, stop, at):
             return
         total = running_sum(context.program, step) if kind == "sub" else None
         before = 0 if total is None else others(total)
@@ -387,6 +401,10 @@ class Walk:
                     ask(position, moved.lo, moved.hi)
         else:
             ARITHMETIC[kind](self, step, [env[i] for i in step.ins], need, ask)
+
+    def terms(self, context: Context, step: Step, need: Need) -> list[tuple[int, Need]] | None:
+        """What the terms of a sum must keep where each gets a part of its bound; None where they need not share it."""
+        return digits(context, step, need) if step.eqn.primitive is _ADD_P else [shares(context, step, need)]
 
     def searched(self, context: Context, step: Step, need: Need, stop: dict[int, Need] | None, at: int) -> None:
         """A share of the last of running sums, looked for among them: found before the end if that is not negative."""

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from redzone.access.site import Site, column_of
+from redzone.access.site import Column, Site, column_of
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.affine import Atom
 from redzone.domains.symbolic import at_most
@@ -105,6 +105,8 @@ class Seeking:
         """The accesses whose index it limits so in some cases and an input in others: inputs of the former."""
         self.points: dict[int, list[dict[Atom, int]]] = {}
         """By access: inputs that should make it leave its array."""
+        self.lanes: dict[int, list[Seen]] = {}
+        """By access: what it is in the running lanes of batched loops."""
         self.kept: dict[int, Witness] = {}
         """By access: a state that keeps all conditions found, and on which it leaves its array."""
         self.cornered: dict[int, Witness] = {}
@@ -138,7 +140,7 @@ class Seeking:
     @recorded("draws")
     def drawn(self, sites: list[Site]) -> dict[int, Witness]:
         """Accesses near their arrays that an input at random, or near a number of the program, takes outside it."""
-        near = [site for site in sites if all(is_near(site, one) for one in self.analysis.seen[id(site.eqn)])]
+        near = [site for site in sites if any(has_near_column(site, one) for one in self.analysis.seen[id(site.eqn)])]
         if not near or self.analysis.inventory.equations > LARGE:
             return {}
         inputs, facts = self.traced.inputs, self.facts
@@ -162,7 +164,8 @@ class Seeking:
     def is_telling(self, key: int, witness: Witness) -> bool:
         """Whether an input shows a mistake of the program.
 
-        Not where the index goes as far as an input nobody promised to limit: such an access asks for a promise.
+        Not where the index goes as far as an input nobody promised to limit: such an access asks for a promise. It may
+        go that far in one dimension, or to one side, and leave in another, where the program itself ends it too late.
         """
         seen = self.analysis.seen[key]
         site = self.analysis.inventory.sites[key]
@@ -173,6 +176,11 @@ class Seeking:
         kinds = [dtype_info(sources[i].aval.dtype) for i in free if is_integer(sources[i].aval)]
         narrow = min((info.max - info.min for info in kinds), default=NEAR)
         if all(is_near(site, one, narrow) for one in seen):
+            return True
+        # Of lanes that are done nobody sees anything.
+        running = self.lanes.get(key) or seen
+        facts = zip(*(one.facts for one in running), strict=True)
+        if all(is_own(*own, narrow) for own in zip(site.columns, witness.index, facts, strict=True)):
             return True
         return not any(np.any(np.asarray(witness.arguments[i]) != 0) for i in free if is_number(sources[i].aval))
 
@@ -331,13 +339,33 @@ def is_number(aval: Any) -> bool:
 
 def is_near(site: Site, one: Seen, narrow: int = NEAR) -> bool:
     """Whether an index has bounds of its own, not its integer type's, nor those of a narrow type it is made from."""
-    for column, fact in zip(site.columns, one.facts, strict=True):
-        lo, hi = column_of(fact, column.column)
-        if type(lo) is np.ndarray:
-            lo, hi = lo.min().item(), hi.max().item()
-        if type(lo) is not int or type(hi) is not int or lo < -NEAR or hi > NEAR or hi - lo >= narrow > 0:
-            return False
-    return True
+    return all(_is_near(column, fact, narrow) for column, fact in zip(site.columns, one.facts, strict=True))
+
+
+def has_near_column(site: Site, one: Seen) -> bool:
+    """Whether an index has such bounds in some dimension."""
+    return any(_is_near(column, fact, NEAR) for column, fact in zip(site.columns, one.facts, strict=True))
+
+
+def _is_near(column: Column, fact: Fact, narrow: int) -> bool:
+    lo, hi = _ends(column, fact)
+    return type(lo) is int and type(hi) is int and lo >= -NEAR and hi <= NEAR and not hi - lo >= narrow > 0
+
+
+def _ends(column: Column, fact: Fact) -> tuple[Any, Any]:
+    """The least and the greatest that an index can be in a dimension."""
+    lo, hi = column_of(fact, column.column)
+    return (lo.min().item(), hi.max().item()) if type(lo) is np.ndarray else (lo, hi)
+
+
+def is_own(column: Column, number: Any, facts: Sequence[Fact], narrow: int) -> bool:
+    """Whether an index is inside in a dimension, or outside on a side on which it has a bound of its own."""
+    if at_most(0, number) is True and at_most(number, column.limit) is True:
+        return True
+    ends = [_ends(column, fact) for fact in facts]
+    if any(type(lo) is not int or type(hi) is not int or hi - lo >= narrow > 0 for lo, hi in ends):
+        return False
+    return all(hi <= NEAR if at_most(0, number) is True else lo >= -NEAR for lo, hi in ends)
 
 
 def is_outside(site: Site, facts: list[Fact]) -> bool:

@@ -31,7 +31,7 @@ PUSHES = 3000
 #: How many things are asked of one value by themselves; further ones together with the last.
 KINDS = 12
 
-_MUL = primitives()["mul_p"]
+_ADD, _MUL = primitives()["add_p"], primitives()["mul_p"]
 
 
 class Sweep(Walk):
@@ -183,6 +183,12 @@ class Sweep(Walk):
             return None if refiner is None else refiner.value(slot, level)
         except Infeasible:
             return None
+
+    def terms(self, context: Context, step: Step, need: Need) -> list[tuple[int, Need]] | None:
+        """What is asked for all accesses together is no place for guesses at who of several terms gives way."""
+        if step.eqn.primitive is _ADD:
+            return None
+        raise Lost(step)
 
     def through(self, context: Context, step: Step, slot: int, need: Need, stop: Any, at: int) -> None:
         """One step back; a product by a condition on what is multiplied limits it as a select does."""

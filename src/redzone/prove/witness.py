@@ -119,11 +119,24 @@ def hangs_on(
         return True
     replay, met = Replay(closed, [site], purse), False
     plain, lively = beyond_each(inputs, facts, needs, ())
-    for chosen in (plain + lively)[:TRIES]:
+    for chosen in (plain + lively)[: TRIES - 2] + _at_one_end(inputs, facts, needs):
         if replay.attempt(filled(inputs, facts, chosen)) or replay.unjudged or purse.left <= 0:
             return True
         met = met or replay.judged
     return not met
+
+
+def _at_one_end(inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need]) -> list[dict[int, Any]]:
+    """Inputs one element of which is as far out as it can be, beyond a condition: numbers that far apart may wrap."""
+    found = []
+    for leaf, need in needs.items():
+        whole, asked = summarised(facts[leaf]), need.uniform()
+        for end, is_beyond in ((whole.lo, whole.lo < asked.lo), (whole.hi, whole.hi > asked.hi)):
+            if is_beyond and inputs[leaf].aval.size > 1 and dtype_info(inputs[leaf].aval.dtype).kind in "iu":
+                value = np.array(plain_value(inputs[leaf], facts[leaf]))
+                value.flat[0] = end
+                found.append({leaf: value})
+    return found[:2]
 
 
 def _breaking(

@@ -155,14 +155,18 @@ def _atan2(eqn: Any, y: Fact, x: Fact) -> Fact:
 
 
 def remainder(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
-    """The remainder has the dividend's sign, is no further from zero than it, and nearer than the divisor."""
+    """The remainder has the dividend's sign, is no further from zero than it, and nearer than the divisor.
+
+    Of what is infinite there is none: it is NaN.
+    """
     a, b = summarised(a), summarised(b)
-    if info.bits <= 8 or b.lo <= 0 <= b.hi or not (math.isfinite(a.lo) and math.isfinite(a.hi)):
+    if info.bits <= 8 or b.lo <= 0 <= b.hi:
         return TOP_FLOAT
+    infinite = math.isinf(a.lo) or math.isinf(a.hi)
     size = max(abs(b.lo), abs(b.hi))
     if info.bits == 32 and size < floats.greatest(info) and float(np.float32(size)) == size:
         size = float(np.nextafter(np.float32(size), np.float32(0)))
-    return Fact(max(min(a.lo, 0.0), -size), min(max(a.hi, 0.0), size), 1, a.nan or b.nan)
+    return Fact(max(min(a.lo, 0.0), -size), min(max(a.hi, 0.0), size), 1, a.nan or b.nan or infinite)
 
 
 def power(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
