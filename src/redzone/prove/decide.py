@@ -11,7 +11,7 @@ import numpy as np
 
 from redzone.access.site import Site, column_of
 from redzone.domains import Fact, dtype_info, scalar, summarised
-from redzone.domains.symbolic import at_most, larger, smaller
+from redzone.domains.symbolic import at_most, is_symbolic, larger, smaller
 from redzone.engine import Analysis, Seen
 from redzone.engine.forward import Context
 from redzone.engine.program import SCAN, WHILE, Program
@@ -475,14 +475,10 @@ class Deciding(Seeking):
             proposals[key] = Proposal(needs, False, None, turned=sweep.turned)
         together = [*found]
         found |= self.each_alone(sweep, [key for key in hopeful if key not in found], proposals)
-        still = {key: left[key] for key in hopeful if key not in found}
-        if still and sweep.loosened and self.can_afford():
-            # What the program was taken to catch, it may not.
-            strict = Sweep(common, gives_up=large, strict=True)
-            strict.over([one for ways in still.values() for one in ways])
-            found |= self.each_alone(strict, list(still), proposals)
-        self.each_alone(sweep, together, proposals)
-        found -= {key for key in together if self.is_crushed(proposals[key], sweep.asked_for_by(key))}
+        # Where others ask for more of the very numbers that an access hangs on, its own is what is told.
+        hurried = [key for key in together if _is_tighter(proposals[key].needs, sweep.asked_for_by(key))]
+        self.each_alone(sweep, hurried, proposals)
+        found -= {key for key in hurried if self.is_crushed(proposals[key], sweep.asked_for_by(key))}
         sites = self.analysis.inventory.sites
         # A range that only the access itself asks for may be too wide for it; a flag's two values are not.
         asked = {leaf for key in found for leaf in proposals[key].needs}
@@ -494,6 +490,12 @@ class Deciding(Seeking):
         ]
         if near and has_sizes(self.traced.inputs):
             self.on_kept_states(near, joint)
+        still = {key: left[key] for key in hopeful if key not in found and key not in self.kept}
+        if still and sweep.loosened and self.can_afford():
+            # What the program was taken to catch, it may not.
+            strict = Sweep(common, gives_up=large, strict=True)
+            strict.over([one for ways in still.values() for one in ways])
+            found |= self.each_alone(strict, list(still), proposals)
         return {key for key in found if proposals[key].needs}
 
     def is_crushed(self, proposal: Proposal, own: dict[int, Need]) -> bool:
@@ -694,6 +696,17 @@ class Deciding(Seeking):
         access.rule = "RZ101" if site.effect == "read" else "RZ201"
         access.message = _leaves(access, site, witness.index)
         access.fix = CODES[access.rule].fix
+
+
+def _is_tighter(needs: dict[int, Need], own: dict[int, Need]) -> bool:
+    """Whether needs leave less of numbers than others, which say something of them, do."""
+    for leaf, mine in own.items():
+        other = needs.get(leaf)
+        if other is None or any(is_symbolic(end) for end in (mine.lo, mine.hi, other.lo, other.hi)):
+            continue
+        if np.any((other.lo > mine.lo) & (mine.lo > -FAR)) or np.any((other.hi < mine.hi) & (mine.hi < FAR)):
+            return True
+    return False
 
 
 def _restricted(needs: dict[int, Need], leaves: set[int]) -> Any:
