@@ -474,7 +474,6 @@ class Deciding(Seeking):
             needs = {leaf: n for leaf, n in joint.items() if leaf in mine}
             proposals[key] = Proposal(needs, False, None, turned=sweep.turned)
         together = [*found]
-        found |= self.each_alone(sweep, [key for key in hopeful if key not in found], proposals)
         # Where others ask for more of the very numbers that an access hangs on, its own is what is told.
         hurried = [key for key in together if _is_tighter(proposals[key].needs, sweep.asked_for_by(key))]
         self.each_alone(sweep, hurried, proposals)
@@ -490,12 +489,15 @@ class Deciding(Seeking):
         ]
         if near and has_sizes(self.traced.inputs):
             self.on_kept_states(near, joint)
-        still = {key: left[key] for key in hopeful if key not in found and key not in self.kept}
+        still = [key for key in hopeful if key not in found and key not in self.kept]
+        alone = self.each_alone(sweep, still, proposals)
+        still = [key for key in still if key not in alone]
         if still and sweep.loosened and self.can_afford():
             # What the program was taken to catch, it may not.
             strict = Sweep(common, gives_up=large, strict=True)
-            strict.over([one for ways in still.values() for one in ways])
-            found |= self.each_alone(strict, list(still), proposals)
+            strict.over([one for key in still for one in left[key]])
+            alone |= self.each_alone(strict, still, proposals)
+        found |= alone
         return {key for key in found if proposals[key].needs}
 
     def is_crushed(self, proposal: Proposal, own: dict[int, Need]) -> bool:
