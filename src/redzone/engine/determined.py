@@ -175,7 +175,11 @@ def _made(step: Step, facts: list[Any]) -> Fact:
         if which is not None:
             taken: Fact = facts[1 + min(max(which, 0), len(facts) - 2)]
             return taken
-    made: Any = None if step.rule is None else step.rule.apply(step.eqn, *facts)
+    try:
+        made: Any = None if step.rule is None else step.rule.apply(step.eqn, *facts)
+    except Exception:
+        # It cannot decide, for sizes without a number: the run says so, or fails and is counted there.
+        made = None
     return made if type(made) is Fact else top_of(step.eqn.outvars[0])
 
 
