@@ -152,7 +152,7 @@ def masked_shows(interpreter: Interpreter, access: Any, args: Sequence[Any], cou
     if access.effect != "read":
         return
     try:
-        first, *others = (interpreter.run(args, Tamper(id(access.eqn), garbage)) for garbage in (1, 77, 0))
+        first, *others = (interpreter.run(args, Tamper(id(access.eqn), garbage)) for garbage in (1, 77, 0, None))
     except (TooLong, CannotRun):
         return
     counts["masked tried"] += 1

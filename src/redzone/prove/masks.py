@@ -12,6 +12,7 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import ml_dtypes
 import numpy as np
 
 from redzone.access.site import Site
@@ -33,6 +34,7 @@ _SELECT, _BROADCAST, _CONCATENATE = _P["select_n_p"], _P["broadcast_in_dim_p"], 
 _DOT = _P["dot_general_p"]
 _MUL, _TRANSPOSE, _IOTA = _P["mul_p"], _P["transpose_p"], _P["iota_p"]
 _CONVERT, _GATHER, _DYNAMIC_SLICE = _P["convert_element_type_p"], _P["gather_p"], _P["dynamic_slice_p"]
+_DYNAMIC_UPDATE_SLICE, _SCATTER = _P["dynamic_update_slice_p"], _P["scatter_p"]
 _TRUE = (1, 1)
 _DECISIVE = {_P["and_p"]: _TRUE, _P["or_p"]: (0, 0)}
 _LOOPS = (SCAN_P, WHILE_P)
@@ -203,7 +205,7 @@ def _multiplies_finite(dot: Any, factor: Any) -> bool:
         return False
     if source.integral:
         return target.integral or (target.kind == "f" and target.bits >= 32)
-    return source.kind == target.kind == "f" and target.bits >= min(source.bits, 32)
+    return source.kind == target.kind == "f" and _reaches(factor.aval.dtype) <= _reaches(dot.outvars[0].aval.dtype)
 
 
 def _further(uses: Uses, jaxpr: Any, here: _Found, depth: int, finite: bool) -> Iterable[_Found]:
@@ -249,13 +251,32 @@ def _stays_finite(eqn: Any) -> bool:
         # Complex numbers: even their absolute value may be too large.
         return eqn.primitive in _MOVED
     if eqn.primitive is _CONVERT:
-        return source.kind != "f" or target.bits >= min(source.bits, 32)
+        return _reaches(eqn.invars[0].aval.dtype) <= _reaches(eqn.outvars[0].aval.dtype)
     return eqn.primitive in _FINITE
+
+
+def _reaches(dtype: Any) -> float:
+    """The greatest finite number of a type."""
+    info = dtype_info(dtype)
+    if info.integral:
+        return float(max(info.max, -info.min))
+    return float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
 
 
 def _reads_finite(eqn: Any) -> bool:
     """Whether what an access yields is finite where its array is: outside, it may fill with NaN."""
     return dtype_info(eqn.outvars[0].aval.dtype).integral or "fill" not in str(eqn.params.get("mode")).lower()
+
+
+def _yields_finite(uses: Uses, site: Site) -> bool:
+    """Whether what an access yields is finite where its array is: a write also puts in numbers of its own."""
+    eqn = site.eqn
+    if site.effect == "read" or dtype_info(eqn.outvars[0].aval.dtype).integral:
+        return _reads_finite(eqn)
+    written = {_DYNAMIC_UPDATE_SLICE: 1, _SCATTER: 2}.get(eqn.primitive)
+    if written is None or eqn.params.get("update_jaxpr") is not None:
+        return False
+    return _reads_finite(eqn) and _is_finite(uses, site.home, eqn.invars[written])
 
 
 def _is_finite(uses: Uses, jaxpr: Any, atom: Any) -> bool:
@@ -423,7 +444,7 @@ def _attempts(uses: Uses, bare: Bare, site: Site) -> Iterable[tuple[str, tuple[A
     """What may throw away what an access reads or writes: how, of which shape the conditions are, and those."""
     shape, places = _lanes(site)
     what = "read" if site.effect == "read" else "written"
-    result = (site.eqn.outvars[0], places, _reads_finite(site.eqn))
+    result = (site.eqn.outvars[0], places, _yields_finite(uses, site))
     home = _View(site.home, [result], [site.eqn.invars[c.operand] for c in site.columns], site.chain)
     looked = _ends(uses, home)
     if not looked and places and site.effect == "read":

@@ -1,0 +1,33 @@
+"""Cases that were found by reading the deciders against themselves: each was told a wrong verdict once."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+from jax import lax
+
+from tests.cases import case, f32, i8, i32
+
+
+@case(f32(5), i32())
+def infinity_written_outside_times_nothing(x, i):
+    # Outside it is written to the nearest place, and nothing times infinity is NaN there.
+    written = lax.dynamic_update_slice(x, jnp.full(1, jnp.inf), (i,))  #: requires
+    return written * ((i >= 0) & (i < 5)).astype(jnp.float32)
+
+
+@case(f32(5), i32())
+def a_number_written_outside_times_nothing(x, i):
+    written = lax.dynamic_update_slice(x, jnp.full(1, 2.0), (i,))  #: masked
+    return written * ((i >= -5) & (i < 5)).astype(jnp.float32)
+
+
+@case(i32(5), i32())
+def more_than_half_a_float_holds_times_nothing(x, i):
+    read = lax.dynamic_slice(x, (i,), (1,))[0]  #: requires
+    return read.astype(jnp.float16) * ((i >= 0) & (i < 5)).astype(jnp.float16)
+
+
+@case(i8(5), i32())
+def no_more_than_half_a_float_holds_times_nothing(x, i):
+    read = lax.dynamic_slice(x, (i,), (1,))[0]  #: masked
+    return read.astype(jnp.float16) * ((i >= -5) & (i < 5)).astype(jnp.float16)
