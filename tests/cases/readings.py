@@ -31,3 +31,15 @@ def more_than_half_a_float_holds_times_nothing(x, i):
 def no_more_than_half_a_float_holds_times_nothing(x, i):
     read = lax.dynamic_slice(x, (i,), (1,))[0]  #: masked
     return read.astype(jnp.float16) * ((i >= -5) & (i < 5)).astype(jnp.float16)
+
+
+@case(f32(5), f32(min=0.0, max=1.0))
+def the_larger_of_two_zeros(x, share):
+    # Of -0 and 0 the second is the larger one, so that the first never is.
+    _, at = lax.top_k(jnp.stack([-share, share]), 1)
+    return x[(1 - at[0]) * 9]  #: unknown
+
+
+@case(f32(5), i8())
+def a_power_that_its_type_does_not_hold(x, i):
+    return x[(i**200 + 4).astype(jnp.int32)]  #: unsafe
