@@ -43,3 +43,22 @@ def the_larger_of_two_zeros(x, share):
 @case(f32(5), i8())
 def a_power_that_its_type_does_not_hold(x, i):
     return x[(i**200 + 4).astype(jnp.int32)]  #: unsafe
+
+
+@case(f32(5), i32(), f32())
+def half_a_turn_or_none(x, i, ahead):
+    # Of a number less than zero, nothing times that is -0, which is half a turn away from 0 where nothing lies ahead.
+    beside = lax.dynamic_slice(x, (i,), (1,))[0]  #: requires
+    return jnp.arctan2(beside * ((i >= -5) & (i < 5)).astype(jnp.float32), jnp.minimum(ahead, 0.0))
+
+
+@case(f32(5), i32())
+def divided_by_nothing_of_either_sign(x, i):
+    read = lax.dynamic_slice(x, (i,), (1,))[0]  #: requires
+    return 1.0 / (read * ((i >= -5) & (i < 5)).astype(jnp.float32))
+
+
+@case(f32(5), i32(3), f32())
+def divided_by_its_squares(x, at, least):
+    read = x[at] * ((at >= -5) & (at < 5)).astype(jnp.float32)  #: masked
+    return read / jnp.sqrt(jnp.sum(read * read) + jnp.abs(least))

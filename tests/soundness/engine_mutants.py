@@ -585,6 +585,12 @@ ENGINE_MUTANTS = [
         "masked.a_number_beyond_the_cases_picks_the_last",
     ),
     EngineMutant(
+        "nobody tells -0 from 0",
+        "prove.masks:are_told",
+        _constant(False),
+        "readings.half_a_turn_or_none",
+    ),
+    EngineMutant(
         "as if every type of floats held every number",
         "prove.masks:_reaches",
         lambda right: lambda dtype: 0.0,

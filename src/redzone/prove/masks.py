@@ -28,6 +28,7 @@ from redzone.prove.passing import ADDING, NotMasked, is_reshape, moved, neutral_
 from redzone.prove.seen import ANYWHERE, CLOSE, INSIDE, judged
 from redzone.prove.uses import SCATTERS, Uses
 from redzone.prove.whole import ACCESSES, Whole, picks
+from redzone.prove.zeros import are_told
 
 _P = primitives()
 _SELECT, _BROADCAST, _CONCATENATE = _P["select_n_p"], _P["broadcast_in_dim_p"], _P["concatenate_p"]
@@ -90,7 +91,7 @@ def _selects(
                 raise NotMasked
             found = _Found(eqn, other, _DECISIVE[primitive], places, _identity(other))
             yield from _further(uses, jaxpr, found, depth, finite)
-        elif primitive is _MUL and finite and (flag := _flag(uses, jaxpr, eqn.invars[1 - position])) is not None:
+        elif primitive is _MUL and finite and (flag := _factor(uses, jaxpr, eqn, position)) is not None:
             # What is multiplied by a condition that fails is zero.
             yield from _further(uses, jaxpr, _Found(eqn, flag[0], _TRUE, places, flag[1]), depth, finite)
         elif primitive in SCATTERS and position == 2:
@@ -140,6 +141,12 @@ def _flag(uses: Uses, jaxpr: Any, atom: Any) -> tuple[Any, tuple[int, ...]] | No
     return None if type(atom) is Literal else zero_or_one(lambda v: uses.maker(jaxpr, v), atom)
 
 
+def _factor(uses: Uses, jaxpr: Any, product: Any, position: int) -> tuple[Any, tuple[int, ...]] | None:
+    """The condition that an operand of a product is multiplied by, where nobody sees the sign that zero has then."""
+    flag = _flag(uses, jaxpr, product.invars[1 - position])
+    return None if flag is None or are_told(uses, jaxpr, product.outvars[0]) else flag
+
+
 def _dropped(uses: Uses, jaxpr: Any, scatter: Any, places: tuple[int, ...]) -> _Found:
     """The places that a value is written to, for each of its index tuples: what is written outside is dropped.
 
@@ -186,7 +193,7 @@ def _summed_with(uses: Uses, jaxpr: Any, dot: Any, position: int, places: tuple[
     if not _multiplies_finite(dot, mine):
         return None
     flag = (other, _identity(other)) if other.aval.dtype == bool else _flag(uses, jaxpr, other)
-    if flag is None or type(flag[0]) is Literal:
+    if flag is None or type(flag[0]) is Literal or are_told(uses, jaxpr, dot.outvars[0]):
         return None
     condition, spread = flag
     beside: dict[int, int] = {}
