@@ -62,3 +62,14 @@ def divided_by_nothing_of_either_sign(x, i):
 def divided_by_its_squares(x, at, least):
     read = x[at] * ((at >= -5) & (at < 5)).astype(jnp.float32)  #: masked
     return read / jnp.sqrt(jnp.sum(read * read) + jnp.abs(least))
+
+
+@case(f32(5), f32(min=1e-21, max=1e-20))
+def the_square_of_a_small_number(x, small):
+    # It is subnormal, and zero where the machine takes such numbers for that.
+    return x[jnp.where(small * small > 0, 9, 0)]  #: unknown
+
+
+@case(f32(5), f32(min=1e-12, max=1e-10))
+def the_square_of_a_less_small_number(x, small):
+    return x[jnp.where(small * small > 0, 9, 0)]  #: unsafe
