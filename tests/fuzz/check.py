@@ -31,6 +31,10 @@ BREAKS = 6
 """Inputs just outside a condition that are tried."""
 
 
+_GARBAGE = (1, 77, 0, -1, None)
+"""What may be read outside; None for the greatest number there is."""
+
+
 class Discarded(Exception):
     """JAX itself would not trace this program."""
 
@@ -152,7 +156,7 @@ def masked_shows(interpreter: Interpreter, access: Any, args: Sequence[Any], cou
     if access.effect != "read":
         return
     try:
-        first, *others = (interpreter.run(args, Tamper(id(access.eqn), garbage)) for garbage in (1, 77, 0))
+        first, *others = (interpreter.run(args, Tamper(id(access.eqn), garbage)) for garbage in _GARBAGE)
     except (TooLong, CannotRun):
         return
     counts["masked tried"] += 1

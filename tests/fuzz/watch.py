@@ -7,8 +7,10 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
+from redzone.domains import dtype_info
 from tests.fuzz.containment import says_nothing, test_of, why_outside
 from tests.fuzz.windows import FAR, Windows, per_window
 
@@ -131,9 +133,10 @@ def _wrong_pattern(eqn: Any, entry: Any, windows: Windows) -> Failure | None:
 class Tamper:
     """Replaces what one access read from outside its array by garbage; nothing may depend on it if masked."""
 
-    def __init__(self, target: int, garbage: int) -> None:
+    def __init__(self, target: int, garbage: int | None) -> None:
         self.target = target
         self.garbage = garbage
+        """The number put there; None for the greatest finite one."""
 
     def visit(self, eqn: Any, outvals: Sequence[Any]) -> None:
         return None
@@ -142,5 +145,14 @@ class Tamper:
         if id(eqn) != self.target or windows is None:
             return outval
         outside = per_window(eqn.primitive.name, eqn.params, outval, ~windows.inside)
-        spoiled = np.asarray(self.garbage).astype(outval.dtype)
+        number = _greatest(outval.dtype) if self.garbage is None else self.garbage
+        spoiled = np.asarray(number).astype(outval.dtype)
         return np.where(outside, spoiled, outval).astype(outval.dtype)
+
+
+def _greatest(dtype: Any) -> Any:
+    """The greatest finite number of a type; of those without, 1."""
+    info = dtype_info(dtype)
+    if info.integral:
+        return info.max
+    return ml_dtypes.finfo(dtype).max if info.kind == "f" else 1

@@ -595,6 +595,18 @@ ENGINE_MUTANTS = [
         "masked.a_number_beyond_the_cases_picks_the_last",
     ),
     EngineMutant(
+        "nobody tells -0 from 0",
+        "prove.masks:are_told",
+        _constant(False),
+        "readings.half_a_turn_or_none",
+    ),
+    EngineMutant(
+        "as if every type of floats held every number",
+        "prove.masks:_reaches",
+        lambda right: lambda dtype: 0.0,
+        "readings.more_than_half_a_float_holds_times_nothing",
+    ),
+    EngineMutant(
         "every function of finite numbers is finite",
         "prove.masks:_stays_finite",
         _constant(True),

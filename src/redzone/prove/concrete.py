@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import dtype_info
+from redzone.domains.fact import NORMAL
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import bind, primitives
 from redzone.prove.concrete_arrays import ARRAYS, ORDERING, Windows, only_window
@@ -138,20 +139,39 @@ def exact_functions(eqn: Any) -> tuple[Callable[..., Any] | None, Callable[[list
         return None, None if drawn is None else lambda values: _listed(drawn(eqn, *map(np.asarray, values)))
     made = MADE.get(eqn.primitive.name)
     single = made(eqn) if made is not None else None
+    if single is not None and _computes_floats(eqn):
+        return None, lambda values: _unless_subnormal([single(*values)], values)
     if single is not None:
         return single, lambda values: [single(*values)]
     function, dtypes = _NUMPY.get(eqn.primitive), [v.aval.dtype for v in eqn.outvars]
     if function is None:
         return None, None
+    computes = bool(eqn.invars) and _computes_floats(eqn)
 
     def evaluated(values: list[Any]) -> list[Any] | None:
         try:
             result = function(eqn, *map(np.asarray, values))
         except (NotImplementedError, ValueError):
             return None
-        return [np.asarray(r, dtype) for r, dtype in zip(_listed(result), dtypes, strict=True)]
+        results = [np.asarray(r, dtype) for r, dtype in zip(_listed(result), dtypes, strict=True)]
+        return _unless_subnormal(results, [np.asarray(v) for v in values]) if computes else results
 
     return None, evaluated
+
+
+def _computes_floats(eqn: Any) -> bool:
+    """Whether an equation computes with floats, or compares them, rather than move them about."""
+    return eqn.primitive.name not in _MOVING and dtype_info(eqn.invars[0].aval.dtype).kind == "f"
+
+
+def _unless_subnormal(results: list[Any], values: list[Any]) -> list[Any] | None:
+    """The results; None where one of them, or of the operands, is so small that a machine may take it for zero."""
+    for x in (*values, *results):
+        if x.dtype.kind == "f":
+            size = np.abs(x)
+            if ((size > 0) & (size < NORMAL)).any():
+                return None
+    return results
 
 
 def _listed(result: Any) -> list[Any]:

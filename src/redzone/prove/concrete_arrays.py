@@ -148,20 +148,22 @@ def _square(eqn: Any, x: Any) -> Any:
 
 @_named("integer_pow")
 def _power(eqn: Any, x: Any) -> Any:
-    if eqn.params["y"] < 0:
+    power, result = eqn.params["y"], np.ones_like(x)
+    if power < 0:
         raise NotImplementedError("a negative power of an integer")
-    return x ** np.asarray(eqn.params["y"], x.dtype)
+    # By squares, which wrap as the result does: the type need not hold the exponent.
+    while power:
+        result, x, power = result * x if power % 2 else result, x * x, power // 2
+    return result
 
 
 @_named("round")
 def _round(eqn: Any, x: Any) -> Any:
     if int(eqn.params["rounding_method"]) == 1:
         return np.rint(x)
-    return np.copysign(np.floor(np.abs(x) + x.dtype.type(0.5)), x) if (np.abs(x) < 2**20).all() else _refuse()
-
-
-def _refuse() -> Any:
-    raise NotImplementedError("numbers that rounding half away from zero is not exact for here")
+    # What is cut off is exact, where a half that is added first would be rounded.
+    whole = np.trunc(x)
+    return whole + np.copysign((np.abs(x - whole) >= 0.5).astype(x.dtype), x)
 
 
 def _in_total_order(x: Any) -> Any:
@@ -220,6 +222,8 @@ def _sort(eqn: Any, *operands: Any) -> Any:
 def _top_k(eqn: Any, x: Any) -> Any:
     """The largest first, and of equal ones the first."""
     axis, k = eqn.params.get("axis", x.ndim - 1), eqn.params["k"]
+    # On some machines 0 is larger than -0.
+    _one_zero(x)
     if np.isnan(x).any() if x.dtype.kind == "f" else False:
         raise NotImplementedError("NaN among the largest")
     # Ranks, so that the reverse order of any type is had by negation.

@@ -12,6 +12,7 @@ import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
+import ml_dtypes
 import numpy as np
 
 from redzone.access.site import Site
@@ -27,12 +28,14 @@ from redzone.prove.passing import ADDING, NotMasked, is_reshape, moved, neutral_
 from redzone.prove.seen import ANYWHERE, CLOSE, INSIDE, judged
 from redzone.prove.uses import SCATTERS, Uses
 from redzone.prove.whole import ACCESSES, Whole, picks
+from redzone.prove.zeros import are_told
 
 _P = primitives()
 _SELECT, _BROADCAST, _CONCATENATE = _P["select_n_p"], _P["broadcast_in_dim_p"], _P["concatenate_p"]
 _DOT = _P["dot_general_p"]
 _MUL, _TRANSPOSE, _IOTA = _P["mul_p"], _P["transpose_p"], _P["iota_p"]
 _CONVERT, _GATHER, _DYNAMIC_SLICE = _P["convert_element_type_p"], _P["gather_p"], _P["dynamic_slice_p"]
+_DYNAMIC_UPDATE_SLICE, _SCATTER = _P["dynamic_update_slice_p"], _P["scatter_p"]
 _TRUE = (1, 1)
 _DECISIVE = {_P["and_p"]: _TRUE, _P["or_p"]: (0, 0)}
 _LOOPS = (SCAN_P, WHILE_P)
@@ -88,7 +91,7 @@ def _selects(
                 raise NotMasked
             found = _Found(eqn, other, _DECISIVE[primitive], places, _identity(other))
             yield from _further(uses, jaxpr, found, depth, finite)
-        elif primitive is _MUL and finite and (flag := _flag(uses, jaxpr, eqn.invars[1 - position])) is not None:
+        elif primitive is _MUL and finite and (flag := _factor(uses, jaxpr, eqn, position)) is not None:
             # What is multiplied by a condition that fails is zero.
             yield from _further(uses, jaxpr, _Found(eqn, flag[0], _TRUE, places, flag[1]), depth, finite)
         elif primitive in SCATTERS and position == 2:
@@ -138,6 +141,12 @@ def _flag(uses: Uses, jaxpr: Any, atom: Any) -> tuple[Any, tuple[int, ...]] | No
     return None if type(atom) is Literal else zero_or_one(lambda v: uses.maker(jaxpr, v), atom)
 
 
+def _factor(uses: Uses, jaxpr: Any, product: Any, position: int) -> tuple[Any, tuple[int, ...]] | None:
+    """The condition that an operand of a product is multiplied by, where nobody sees the sign that zero has then."""
+    flag = _flag(uses, jaxpr, product.invars[1 - position])
+    return None if flag is None or are_told(uses, jaxpr, product.outvars[0]) else flag
+
+
 def _dropped(uses: Uses, jaxpr: Any, scatter: Any, places: tuple[int, ...]) -> _Found:
     """The places that a value is written to, for each of its index tuples: what is written outside is dropped.
 
@@ -184,7 +193,7 @@ def _summed_with(uses: Uses, jaxpr: Any, dot: Any, position: int, places: tuple[
     if not _multiplies_finite(dot, mine):
         return None
     flag = (other, _identity(other)) if other.aval.dtype == bool else _flag(uses, jaxpr, other)
-    if flag is None or type(flag[0]) is Literal:
+    if flag is None or type(flag[0]) is Literal or are_told(uses, jaxpr, dot.outvars[0]):
         return None
     condition, spread = flag
     beside: dict[int, int] = {}
@@ -203,7 +212,7 @@ def _multiplies_finite(dot: Any, factor: Any) -> bool:
         return False
     if source.integral:
         return target.integral or (target.kind == "f" and target.bits >= 32)
-    return source.kind == target.kind == "f" and target.bits >= min(source.bits, 32)
+    return source.kind == target.kind == "f" and _reaches(factor.aval.dtype) <= _reaches(dot.outvars[0].aval.dtype)
 
 
 def _further(uses: Uses, jaxpr: Any, here: _Found, depth: int, finite: bool) -> Iterable[_Found]:
@@ -249,13 +258,32 @@ def _stays_finite(eqn: Any) -> bool:
         # Complex numbers: even their absolute value may be too large.
         return eqn.primitive in _MOVED
     if eqn.primitive is _CONVERT:
-        return source.kind != "f" or target.bits >= min(source.bits, 32)
+        return _reaches(eqn.invars[0].aval.dtype) <= _reaches(eqn.outvars[0].aval.dtype)
     return eqn.primitive in _FINITE
+
+
+def _reaches(dtype: Any) -> float:
+    """The greatest finite number of a type."""
+    info = dtype_info(dtype)
+    if info.integral:
+        return float(max(info.max, -info.min))
+    return float(ml_dtypes.finfo(dtype).max)  # type: ignore[no-untyped-call]
 
 
 def _reads_finite(eqn: Any) -> bool:
     """Whether what an access yields is finite where its array is: outside, it may fill with NaN."""
     return dtype_info(eqn.outvars[0].aval.dtype).integral or "fill" not in str(eqn.params.get("mode")).lower()
+
+
+def _yields_finite(uses: Uses, site: Site) -> bool:
+    """Whether what an access yields is finite where its array is: a write also puts in numbers of its own."""
+    eqn = site.eqn
+    if site.effect == "read" or dtype_info(eqn.outvars[0].aval.dtype).integral:
+        return _reads_finite(eqn)
+    written = {_DYNAMIC_UPDATE_SLICE: 1, _SCATTER: 2}.get(eqn.primitive)
+    if written is None or eqn.params.get("update_jaxpr") is not None:
+        return False
+    return _reads_finite(eqn) and _is_finite(uses, site.home, eqn.invars[written])
 
 
 def _is_finite(uses: Uses, jaxpr: Any, atom: Any) -> bool:
@@ -423,7 +451,7 @@ def _attempts(uses: Uses, bare: Bare, site: Site) -> Iterable[tuple[str, tuple[A
     """What may throw away what an access reads or writes: how, of which shape the conditions are, and those."""
     shape, places = _lanes(site)
     what = "read" if site.effect == "read" else "written"
-    result = (site.eqn.outvars[0], places, _reads_finite(site.eqn))
+    result = (site.eqn.outvars[0], places, _yields_finite(uses, site))
     home = _View(site.home, [result], [site.eqn.invars[c.operand] for c in site.columns], site.chain)
     looked = _ends(uses, home)
     if not looked and places and site.effect == "read":
