@@ -6,7 +6,7 @@ import jax.numpy as jnp
 import pytest
 
 import redzone
-from redzone.prove import decide
+from redzone.prove import conditioned, decide
 from redzone.prove.decide import RAISES, Deciding
 
 X, AT = redzone.Spec((10,), "float32"), redzone.Spec((), "int32")
@@ -45,7 +45,7 @@ def test_the_rest_goes_on(user, owner, name, stage, verdict):
 
 @pytest.mark.changes_the_engine
 def test_without_conditions_it_is_unknown(user):
-    user.setattr(decide, "propose", fails)
+    user.setattr(conditioned, "propose", fails)
     user.setattr(Deciding, "derived", fails)
     report = redzone.check(read, X, AT)
     first, second = report.accesses

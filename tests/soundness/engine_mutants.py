@@ -407,7 +407,7 @@ ENGINE_MUTANTS = [
         "regressions.lanes_that_are_done_seen_by_others",
     ),
     EngineMutant(
-        "a row is written backwards", "rules.indexing:_row_written", _row_backwards, "state.an_element_written_last"
+        "a row is written backwards", "rules.indexing:row_written", _row_backwards, "state.an_element_written_last"
     ),
     EngineMutant(
         "< is read as ≤ - 1 too strictly",
@@ -493,7 +493,7 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant("one column for all", "access.site:column_of", _first_column_only, "positions.columns_swapped"),
     EngineMutant(
-        "conditions are believed", "prove.decide:proves", _everything_proved, "battery.pointers_that_pass_each_other"
+        "conditions are believed", "prove.conditioned:proves", _everything_proved, "battery.pointers_that_pass_each_other"
     ),
     EngineMutant(
         "conditions one too wide",

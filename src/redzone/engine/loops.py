@@ -16,13 +16,14 @@ import numpy as np
 from redzone.domains import DtypeInfo, Fact, dtype_info, join, leq, meet, settle, summarised, top, widen
 from redzone.domains.fact import strided
 from redzone.domains.symbolic import at_most, larger, smaller
+from redzone.engine.changes import FAR, Change, End, change_of, changed_or_set, counted_by
 from redzone.engine.columns import column_facts, is_open
 from redzone.engine.continuing import Condition
 from redzone.engine.determined import determined, looked_at, row_of
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.lanes import stay_apart
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
-from redzone.engine.program import COND, OBSERVE, SIMPLE, LoopShape, Program, Step
+from redzone.engine.program import OBSERVE, SIMPLE, LoopShape, Program, Step
 from redzone.engine.search import (
     Among,
     Lesser,
@@ -34,7 +35,6 @@ from redzone.engine.search import (
 )
 from redzone.engine.together import moves, ways
 from redzone.frontend.compat import primitives
-from redzone.rules.table import SAME
 
 if TYPE_CHECKING:
     from redzone.engine.forward import Context, Runner
@@ -46,8 +46,6 @@ ROUNDS = 24
 HOPS = 1
 #: The same while each time they come upon one of those numbers.
 LANDS = 3
-#: Numbers beyond this are no bounds of anything that is counted.
-FAR = 2**40
 #: Rounds of narrowing after the facts have come to rest.
 NARROWING = 3
 #: A loop of at most so many iterations is gone through one by one where widening lost its carries.
@@ -61,7 +59,6 @@ PAIRED = 8
 
 _ADD, _SUB, _SELECT, _NE = (primitives()[n] for n in ("add_p", "sub_p", "select_n_p", "ne_p"))
 _CONVERT = primitives()["convert_element_type_p"]
-_LIMITS = _MAX, _MIN, _CLAMP = tuple(primitives()[n] for n in ("max_p", "min_p", "clamp_p"))
 _SCALING = frozenset(
     primitives()[f"{n}_p"] for n in ("mul", "div", "shift_left", "shift_right_arithmetic", "shift_right_logical")
 )
@@ -148,170 +145,6 @@ class _Carries:
     def step_range(self, env: list[Any], i: int) -> tuple[int, int] | None:
         """Bounds on how much a carry changes in one iteration."""
         return change_of(self.body, env, self.slot[i], self.body.outs[i])
-
-
-def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int = 12) -> tuple[int, int] | None:
-    """Bounds on how much a loop's body adds to a carry, from its input slot to its result, in one iteration.
-
-    What it adds it may add modulo the carry's integer type; each element of an array gets its own.
-    """
-    if slot == first:
-        return (0, 0)
-    step = body.defs.get(slot)
-    if step is None or depth == 0:
-        return None
-    if step.kind == COND:
-        return _changed_by_branches(step, first, step.outs.index(slot), depth - 1)
-    if step.kind != SIMPLE:
-        return None
-    if step.rule is SAME:
-        return change_of(body, env, first, step.ins[0], depth - 1)
-    primitive = step.eqn.primitive
-    if primitive is _ADD or primitive is _SUB:
-        pairs = ((0, 1), (1, 0)) if primitive is _ADD else ((0, 1),)
-        for mine, other in pairs:
-            change = change_of(body, env, first, step.ins[mine], depth - 1)
-            if change is not None:
-                if env[step.ins[other]] is None:
-                    return None
-                by = summarised(env[step.ins[other]])
-                lo, hi = (by.lo, by.hi) if primitive is _ADD else (-by.hi, -by.lo)
-                return (change[0] + lo, change[1] + hi)
-        return None
-    if primitive is _SELECT:
-        changes = [change_of(body, env, first, s, depth - 1) for s in step.ins[1:]]
-        if any(c is None for c in changes):
-            return None
-        return (min(c[0] for c in changes if c), max(c[1] for c in changes if c))
-    if primitive is _CONVERT and step.eqn.invars[0].aval.dtype == step.eqn.outvars[0].aval.dtype:
-        return change_of(body, env, first, step.ins[0], depth - 1)
-    return None
-
-
-#: An end of what an iteration leaves of a carry: so much more than before, or just so much; either may not happen.
-End = tuple[int | None, int | None]
-#: How many of those that all hold are kept.
-ENDS = 4
-
-
-class Change(NamedTuple):
-    """What an iteration does to a carry: it adds something, or sets it to something else; either may not happen."""
-
-    added: tuple[int, int] | None
-    """Bounds on what is added anywhere on the way to the result."""
-    set_to: tuple[int, int] | None
-    """The same of what is there instead."""
-    least: tuple[End, ...]
-    """The least that the result is, in several ways."""
-    most: tuple[End, ...]
-
-
-def _changed_or_set(body: Program, env: list[Any], first: int, slot: int, depth: int = 5) -> Change | None:
-    """The same of a carry that some iterations set to something else: `where(hit, n + 1, 0)`, `maximum(top - 1, 0)`.
-
-    What a select, a branch, a maximum, a minimum or a clamp yields is one of several values: each is changed or set. A
-    maximum is at least each of them, and a minimum at most.
-    """
-    change = change_of(body, env, first, slot)
-    if change is not None:
-        return Change(change, None, ((change[0], None),), ((change[1], None),))
-    step = body.defs.get(slot)
-    while step is not None and step.rule is SAME:
-        slot = step.ins[0]
-        step = body.defs.get(slot)
-    if step is not None and depth and (found := _one_of_several(body, env, first, step, slot, depth - 1)) is not None:
-        return found
-    fact = None if env[slot] is None else summarised(env[slot])
-    if fact is None or type(fact.lo) is not int or type(fact.hi) is not int or max(-fact.lo, fact.hi) > FAR:
-        return None
-    return Change(None, (fact.lo, fact.hi), ((None, fact.lo),), ((None, fact.hi),))
-
-
-def _one_of_several(body: Program, env: list[Any], first: int, step: Step, slot: int, depth: int) -> Change | None:
-    """As `_changed_or_set`, of a step that yields one of several values."""
-    if step.kind == COND:
-        return _either(_in_branches(step, first, step.outs.index(slot), depth), None)
-    primitive = step.eqn.primitive if step.kind == SIMPLE else None
-    several = [_changed_or_set(body, env, first, case, depth) for case in step.ins] if primitive in _LIMITS else []
-    if primitive is _CLAMP:
-        low, value, high = several
-        return _either([_either([low, value], _MAX), high], _MIN)
-    if primitive is _SELECT:
-        several = [_changed_or_set(body, env, first, case, depth) for case in step.ins[1:]]
-    return _either(several, primitive)
-
-
-def _either(several: list[Change | None], primitive: Any) -> Change | None:
-    """Of one of these, by a maximum or minimum or in any other way."""
-    found: Change | None = None
-    for one in several:
-        if one is None:
-            return None
-        if found is None:
-            found = one
-            continue
-        least = _side(found.least, one.least, min, primitive is _MAX)
-        most = _side(found.most, one.most, max, primitive is _MIN)
-        found = Change(_hull(found.added, one.added), _hull(found.set_to, one.set_to), least, most)
-    return found
-
-
-def _side(a: tuple[End, ...], b: tuple[End, ...], farther: Any, each_does: bool) -> tuple[End, ...]:
-    """One end of either of two values; of one that is beyond both, each value's end is one."""
-    if each_does:
-        return (a + b)[:ENDS]
-    found = []
-    for one in a:
-        for other in b:
-            added, set_to = (
-                x if y is None else y if x is None else farther(x, y) for x, y in zip(one, other, strict=True)
-            )
-            found.append((added, set_to))
-    return tuple(found[:ENDS])
-
-
-def _in_branches(step: Step, first: int, result: int, depth: int) -> list[Change | None]:
-    """What each branch does to a carry; of values made in them, only constants are known for every run."""
-    found = []
-    for branch, places in zip(step.bodies, step.extra, strict=True):
-        given = [inner for (_, inner), place in zip(branch.inputs, places, strict=True) if step.ins[place] == first]
-        found.append(_changed_or_set(branch, branch.template, given[0] if given else -1, branch.outs[result], depth))
-    return found
-
-
-def _hull(a: tuple[int, int] | None, b: tuple[int, int] | None) -> tuple[int, int] | None:
-    return b if a is None else a if b is None else (min(a[0], b[0]), max(a[1], b[1]))
-
-
-def _changed_by_branches(step: Step, first: int, result: int, depth: int) -> tuple[int, int] | None:
-    """What branches add to a carry; of values made in them, only constants are known for every run."""
-    found: tuple[int, int] | None = None
-    for branch, places in zip(step.bodies, step.extra, strict=True):
-        change = None
-        for (_, inner), place in zip(branch.inputs, places, strict=True):
-            if step.ins[place] == first:
-                change = change_of(branch, branch.template, inner, branch.outs[result], depth)
-        if change is None:
-            return None
-        found = _hull(found, change)
-    return found
-
-
-def counted_by(body: Program, slot: int, out: int) -> int | None:
-    """The constant by which a loop's body moves a carry, from its input slot to its result, each time."""
-    step = body.defs.get(out)
-    while step is not None and step.rule is SAME:
-        step = body.defs.get(step.ins[0])
-    if step is None or step.kind != SIMPLE or dtype_info(step.eqn.outvars[0].aval.dtype).kind not in "iu":
-        return None
-    if step.eqn.primitive is _ADD and slot in step.ins:
-        other, sign = step.ins[1] if step.ins[0] == slot else step.ins[0], 1
-    elif step.eqn.primitive is _SUB and step.ins[0] == slot:
-        other, sign = step.ins[1], -1
-    else:
-        return None
-    fact = body.template[other]
-    return None if fact is None or fact.step != 0 or type(fact.lo) is not int else sign * fact.lo
 
 
 def _after(fact: Fact, lo: Any, hi: Any, info: DtypeInfo, by: int) -> Fact | None:
@@ -728,7 +561,7 @@ def _grown(carries: _Carries, moving: list[int], env: Any, trips: Any) -> dict[i
             spill = _after(carries.first[i], lo * trips, hi * trips, info, 1)
             bound = _after(carries.first[i], lo * (trips - 1), hi * (trips - 1), info, 1)
         else:
-            instead = _changed_or_set(carries.body, env, carries.slot[i], carries.body.outs[i])
+            instead = changed_or_set(carries.body, env, carries.slot[i], carries.body.outs[i])
             if instead is None or instead.set_to is None:
                 continue
             spill, bound = _grown_or_set(carries.first[i], instead, info, trips)

@@ -10,28 +10,21 @@ from typing import Any, TypeVar
 import numpy as np
 
 from redzone.access.site import Site, column_of
-from redzone.domains import Fact, dtype_info, scalar, summarised
-from redzone.domains.symbolic import at_most, is_symbolic, larger, smaller
+from redzone.domains import Fact, dtype_info, scalar
+from redzone.domains.symbolic import at_most, larger, smaller
 from redzone.engine import Analysis, Seen
 from redzone.engine.forward import Context
-from redzone.engine.program import SCAN, WHILE, Program
+from redzone.engine.program import SCAN, WHILE
 from redzone.frontend.location import calls_to, locate, place_of
 from redzone.frontend.trace import Traced
 from redzone.prove.blame import loss_of, lost_at
 from redzone.prove.buffers import Buffers
 from redzone.prove.chain import chain_of
+from redzone.prove.conditioned import EACH, Conditioned
 from redzone.prove.conditions import (
-    Common,
     Proposal,
     Told,
     as_conditions,
-    is_nearly_all,
-    is_plain,
-    narrowed,
-    propose,
-    provable,
-    proves,
-    restricted,
     stays_in_lanes,
 )
 from redzone.prove.declared import declared_by, is_own_word
@@ -39,15 +32,12 @@ from redzone.prove.exact import Exact
 from redzone.prove.lints import Lints
 from redzone.prove.made_of import leaves_made_of
 from redzone.prove.masks import masked_sites
-from redzone.prove.need import FAR, Need
 from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
 from redzone.prove.replay import Purse
-from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SHORT, Seeking, is_integer, is_near, is_outside
+from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SHORT, is_near, is_outside
 from redzone.prove.seen import is_close
-from redzone.prove.states import is_flag
-from redzone.prove.sweep import Sweep, relevant
-from redzone.prove.witness import DRAWS, at_random, hangs_on, has_sizes, is_free
+from redzone.prove.witness import DRAWS, at_random, has_sizes
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
@@ -57,47 +47,25 @@ Found = TypeVar("Found")
 
 #: Set in the environment, a stage that fails raises: for tests.
 RAISES = "REDZONE_RAISES"
-#: How many different sets of conditions are validated one by one.
-GROUPS = 12
-#: How many steps an analysis may have taken for its conditions to be tried without each of their sides.
-CHEAP = 400
 #: How many equations may lie between the inputs and an index for its condition to be derived.
 FEW = 48
-#: What the exact stage may cost for one access: four in five of those it settles cost a tenth of this.
-EACH = 400
 #: How many inputs are tried where a condition is proved.
 FIRST = 3
-#: How many inputs may matter to an access for their ranges to be guessed, and for how many kinds of accesses they are.
-GUESSED = 3
-#: Which parts of an array are tried for each of several inputs.
-PARTS = (2, 4)
-#: How many open accesses, or inputs with a condition, are many.
-MANY = 8
 
 
-class Deciding(Seeking):
+class Deciding(Conditioned):
     """The verdicts of one analysed program."""
 
     def __init__(self, traced: Traced, analysis: Analysis, facts: Sequence[Fact]) -> None:
         super().__init__(traced, analysis, facts)
         if analysis.broken:
             analysis.program.forget({id(eqn): eqn for eqn in analysis.broken})
-        size = analysis.inventory.equations
-        self.timings = {"exact": 0.0, "conditions": 0.0, "witness": 0.0}
-        limits = {"masks": 600 + size // 4, "derive": 600 + size // 4, "prove": 1200 + size // 2}
-        self.work = {name: Work(limit, EACH) for name, limit in limits.items()}
-        self.visits = 0
-        """How many steps the proofs of conditions took."""
         self.failures: list[str] = []
         """What is told of stages that failed."""
         self.for_z3: set[int] = set()
         """The accesses z3 might have settled, were it installed."""
         self.buffers = Buffers(traced)
         self.told: Told = {}
-        self.in_lanes: set[int] = set()
-        """The accesses that a condition keeps inside in running lanes, not in those of a batched loop that are done."""
-        self.parts: dict[frozenset[int], Program] = {}
-        """By accesses: the part of the program that decides them."""
 
     @recorded("decide")
     def accesses(self) -> tuple[Access, ...]:
@@ -150,35 +118,6 @@ class Deciding(Seeking):
         if access.verdict is Verdict.UNKNOWN and not access.rule:
             access.rule = "RZ103" if site.effect == "read" else "RZ203"
             access.message, access.fix = "nothing could be shown: redzone failed on the way", CODES[access.rule].fix
-
-    def proved(self, open_sites: list[tuple[Site, list[Seen]]], proposals: dict[int, Proposal]) -> set[int]:
-        """The accesses that a condition on the inputs is proved to keep inside; `proposals` gets one for each."""
-        proved = {*proposals}
-        common = Common(len(open_sites))
-        if self.analysis.inventory.equations > LARGE and len(open_sites) - len(proved) > MANY:
-            # One sweep for all, instead of a walk for each.
-            proved |= self.swept(open_sites, proposals, proved, common)
-            common.budget = 0
-        for site, seen in open_sites:
-            if id(site.eqn) not in proved:
-                proposals[id(site.eqn)] = propose(seen, common, id(site.eqn) not in self.wraps)
-        proved |= self.validated({key: p for key, p in proposals.items() if key not in proved})
-        # Where counting from the end and from the start leaves a hole between them, ask for the plain range.
-        again = {
-            id(site.eqn): propose(seen, common, wrapping=False)
-            for site, seen in open_sites
-            if id(site.eqn) not in proved and proposals[id(site.eqn)].wrapped
-        }
-        if again:
-            proved |= self.validated(again)
-            proposals.update(again)
-        if common.budget:
-            proved |= self.swept(open_sites, proposals, proved, common)
-        proved |= self.guessed(open_sites, proposals, proved)
-        # An index that the program keeps close to its array is its own to keep inside, not for a float to mend.
-        proved -= {key for key in proved & self.limited if proposals[key].turned}
-        # What was promised of terms is not asked for again because their sum is only known at its worst.
-        return proved - {key for key in proved if proposals[key].shared and self.breaks_contract(proposals[key])}
 
     @staged("witness")
     def settled_by_witness(
@@ -309,35 +248,6 @@ class Deciding(Seeking):
         self.timings["exact"] += time.perf_counter() - started
         return found
 
-    def confirmed(self, proposals: dict[int, Proposal]) -> dict[int, Proposal]:
-        """The derived conditions, less those that a run of the whole analysis under them does not prove.
-
-        A relation between inputs is no fact to run with: it stands as it was derived.
-        """
-        groups: dict[Any, list[int]] = {}
-        for key, proposal in proposals.items():
-            if not proposal.relations:
-                groups.setdefault(proposal.key(), []).append(key)
-        before, doubted = self.visits, set()
-        for sites in list(groups.values())[:GROUPS]:
-            left = {*sites}
-            for needs in self.without_and_with_ends(proposals[sites[0]].needs):
-                facts = narrowed(self.facts, needs) if left else None
-                if facts is not None:
-                    found, seen = self.proves(facts, list(left))
-                    found |= self.proved_exactly(facts, {key: one for key, one in seen.items() if key not in found})
-                    for key in found:
-                        proposals[key].needs = needs
-                    left -= found
-            doubted |= left
-        self.visits = before
-        return {key: proposal for key, proposal in proposals.items() if key not in doubted}
-
-    def without_and_with_ends(self, needs: dict[int, Need]) -> list[dict[int, Need]]:
-        """Needs without those that only keep a sum from wrapping, which may not matter behind a remainder; then all."""
-        within = {leaf: need for leaf, need in needs.items() if not is_nearly_all(self.facts[leaf], need)}
-        return [within, needs] if 0 < len(within) < len(needs) else [needs]
-
     def split_lanes(self) -> None:
         """Set aside what holds only for the running lanes of batched loops."""
         for key, seen in self.analysis.seen.items():
@@ -398,236 +308,6 @@ class Deciding(Seeking):
         )
         access._lints = lambda: Lints(self.traced.inputs, site, access).over(seen)
         return access
-
-    @staged("conditions")
-    def validated(self, proposals: dict[int, Proposal]) -> set[int]:
-        """The sites whose own conditions, and nothing else, prove them inside.
-
-        One run under all conditions together settles the sites whose own are all that matters to them.
-        """
-        for proposal in proposals.values():
-            proposal.needs = provable(self.facts, proposal.needs)
-        asked = {key: p for key, p in proposals.items() if p.needs and p.lost is None and is_plain(self.facts, p.needs)}
-        proved: set[int] = set()
-        groups: dict[Any, list[int]] = {}
-        for key, proposal in asked.items():
-            groups.setdefault(proposal.key(), []).append(key)
-        if len(groups) > 1:
-            proved = self.jointly(asked)
-        for count, sites in enumerate(groups.values()):
-            left = [key for key in sites if key not in proved]
-            if not left or count >= GROUPS or not self.can_afford():
-                continue
-            needs = proposals[sites[0]].needs
-            facts = narrowed(self.facts, needs)
-            if facts is not None:
-                found, seen = self.proves(facts, left)
-                proved |= found | self.proved_exactly(facts, {k: v for k, v in seen.items() if k not in found})
-                if found:
-                    weakest = self.weakened(needs, found)
-                    for key in found:
-                        proposals[key].needs = weakest
-        return proved
-
-    def jointly(self, proposals: dict[int, Proposal]) -> set[int]:
-        """The sites proved under all conditions together, where no other's condition can have helped."""
-        joint: dict[int, Need] = {}
-        for proposal in proposals.values():
-            for leaf, need in proposal.needs.items():
-                joint[leaf] = joint[leaf].both(need) if leaf in joint else need
-        facts = None if any(n.empty() for n in joint.values()) else narrowed(self.facts, joint)
-        if facts is None:
-            return set()
-        found, _ = self.proves(facts, list(proposals))
-        leaves = list(joint)
-        return {
-            key
-            for key in found
-            if _restricted(joint, relevant(self.analysis.seen[key], leaves)) == proposals[key].key()
-        }
-
-    @staged("conditions")
-    def swept(
-        self,
-        open_sites: list[tuple[Site, list[Seen]]],
-        proposals: dict[int, Proposal],
-        proved: set[int],
-        common: Common,
-    ) -> set[int]:
-        """What is still open, proved under conditions for all of it together."""
-        left = {id(site.eqn): seen for site, seen in open_sites if id(site.eqn) not in proved}
-        if not left or self.traced.inputs == ():
-            return set()
-        # A need that got lost may not matter, but in a large program trying takes long.
-        large = self.analysis.inventory.equations > LARGE
-        sweep = Sweep(common, gives_up=large)
-        joint = provable(self.facts, sweep.over([one for seen in left.values() for one in seen]))
-        joint = {leaf: need for leaf, need in joint.items() if is_plain(self.facts, {leaf: need})}
-        hopeful = [key for key in left if not (large and key in sweep.lost)]
-        facts = narrowed(self.facts, joint) if joint and hopeful else None
-        if facts is None:
-            return set()
-        found, seen = self.proves(facts, hopeful)
-        found |= self.proved_exactly(facts, {k: v for k, v in seen.items() if k not in found})
-        for key in found:
-            mine = relevant(left[key], list(joint))
-            needs = {leaf: n for leaf, n in joint.items() if leaf in mine}
-            proposals[key] = Proposal(needs, False, None, turned=sweep.turned)
-        together = [*found]
-        # Where others ask for more of the very numbers that an access hangs on, its own is what is told.
-        hurried = [key for key in together if _is_tighter(proposals[key].needs, sweep.asked_for_by(key))]
-        self.each_alone(sweep, hurried, proposals)
-        found -= {key for key in hurried if self.is_crushed(proposals[key], sweep.asked_for_by(key))}
-        sites = self.analysis.inventory.sites
-        # A range that only the access itself asks for may be too wide for it; a flag's two values are not.
-        asked = {leaf for key in found for leaf in proposals[key].needs}
-        asked |= {leaf for leaf, need in joint.items() if is_flag(need)}
-        near = [
-            sites[k]
-            for k, v in seen.items()
-            if k not in found and all(is_near(sites[k], one) for one in v) and relevant(left[k], list(joint)) <= asked
-        ]
-        if near and has_sizes(self.traced.inputs):
-            self.on_kept_states(near, joint)
-        still = [key for key in hopeful if key not in found and key not in self.kept]
-        alone = self.each_alone(sweep, still, proposals)
-        still = [key for key in still if key not in alone]
-        if still and sweep.loosened and self.can_afford():
-            # What the program was taken to catch, it may not.
-            strict = Sweep(common, gives_up=large, strict=True)
-            strict.over([one for key in still for one in left[key]])
-            alone |= self.each_alone(strict, still, proposals)
-        found |= alone
-        return {key for key in found if proposals[key].needs}
-
-    def is_crushed(self, proposal: Proposal, own: dict[int, Need]) -> bool:
-        """Whether what others ask leaves an input one value, of several that an access allows: no condition of its."""
-        points = [leaf for leaf, need in proposal.needs.items() if _is_point(need)]
-        return any(leaf not in own or not _is_point(own[leaf]) for leaf in points)
-
-    def can_afford(self) -> bool:
-        """Whether proving conditions has not taken much longer than the analysis did."""
-        return self.visits <= 2 * self.analysis.visits + CHEAP
-
-    def each_alone(self, sweep: Sweep, sites: Sequence[int], proposals: dict[int, Proposal]) -> set[int]:
-        """The accesses that what was asked for them alone proves, which is their condition then."""
-        groups: dict[Any, tuple[dict[int, Need], list[int]]] = {}
-        for key in sites:
-            own = provable(self.facts, sweep.asked_for_by(key))
-            alone, tried = Proposal(own, False, None).key(), proposals.get(key)
-            is_new = tried is None or alone != tried.key()
-            if is_new and own and not any(need.empty() for need in own.values()):
-                groups.setdefault(alone, (own, []))[1].append(key)
-        found: set[int] = set()
-        for own, mine in sorted(groups.values(), key=lambda group: -len(group[1]))[:GROUPS]:
-            for needs in self.without_and_with_ends(own):
-                left = [key for key in mine if key not in found]
-                facts = narrowed(self.facts, needs) if left and self.can_afford() else None
-                if facts is None:
-                    continue
-                inside, seen = self.proves(facts, left)
-                inside |= self.proved_exactly(facts, {k: v for k, v in seen.items() if k not in inside})
-                for key in inside:
-                    proposals[key] = Proposal(needs, False, None, turned=sweep.turned)
-                found |= inside
-        return found
-
-    @staged("conditions")
-    def guessed(
-        self, open_sites: list[tuple[Site, list[Seen]]], proposals: dict[int, Proposal], proved: set[int]
-    ) -> set[int]:
-        """What is still open in a short program, proved where the inputs lie within the array as its end or an index.
-
-        Nobody could say what it takes, but such an input is what most programs are written for. An index that goes as
-        far as several inputs together is tried with each of them in a part of the array.
-        """
-        if self.analysis.visits > CHEAP:
-            return set()
-        free = [i for i, s in enumerate(self.traced.inputs) if is_free(s) and is_integer(s.aval)]
-        groups: dict[Any, list[int]] = {}
-        for site, seen in open_sites:
-            key, limits = id(site.eqn), [column.limit for column in site.columns]
-            if key in proved or key in self.wraps or set(map(type, limits)) != {int}:
-                continue
-            leaves = relevant(seen, free)
-            if 0 < len(leaves) <= GUESSED:
-                near = all(is_near(site, one) for one in seen)
-                groups.setdefault((frozenset(leaves), max(limits), near), []).append(key)
-        found: set[int] = set()
-        for (among, limit, near), sites in list(groups.items())[:GUESSED]:
-            parts = () if near or len(among) < 2 else tuple(limit // n for n in PARTS if limit >= 2 * n)
-            for end in (limit + 1, limit, *parts):
-                needs = {leaf: Need(0, end) for leaf in among}
-                facts = narrowed(self.facts, needs)
-                mine = set() if facts is None else self.proves(facts, sites)[0]
-                if mine:
-                    weakest = self.weakened(needs, mine)
-                    # A guess that nothing hangs on is no condition; of a part, on what is more than all of the array.
-                    kept = {leaf: Need(0, limit) for leaf in weakest} if end in parts else weakest
-                    mine = {key for key in mine if self.hangs_on(key, kept)}
-                    proposals.update({key: Proposal(weakest, False, None) for key in mine})
-                    found |= mine
-                    break
-        return found
-
-    def hangs_on(self, key: int, needs: dict[int, Need]) -> bool:
-        """Whether an access may leave its array when a condition is broken."""
-        site, purse = self.analysis.inventory.sites[key], Purse(4 * CHEAP, compiles=False)
-        return hangs_on(self.traced.jaxpr, site, self.traced.inputs, self.facts, needs, purse)
-
-    @recorded("validate")
-    def proves(self, facts: Sequence[Fact], sites: Sequence[int]) -> tuple[set[int], dict[int, list[Seen]]]:
-        key = frozenset(sites)
-        part = self.parts.get(key)
-        if part is None:
-            part = self.parts[key] = restricted(self.analysis.program, key)
-        found, seen, visits = proves(part, facts, sites)
-        self.visits += visits
-        missed = {key for key in found if not seen[key] and self.is_steered_away(key, facts)}
-        if missed:
-            found, seen = found - missed, {key: one for key, one in seen.items() if key not in missed}
-        self.in_lanes |= {key for key in found if not all(one.inside for one in seen[key])}
-        return found, seen
-
-    def is_steered_away(self, key: int, facts: Sequence[Fact]) -> bool:
-        """Whether inputs that the index is not made of are among those that keep the program from an access.
-
-        "Not before the game is over" would be true of every index of a game's step, and of no use to its player.
-        """
-        made = leaves_made_of(self.analysis.seen[key])
-        asked = {leaf for leaf, (old, new) in enumerate(zip(self.facts, facts, strict=True)) if new is not old}
-        return bool(made) and not asked <= made
-
-    @staged("exact")
-    def proved_exactly(self, facts: Sequence[Fact], seen: dict[int, list[Seen]]) -> set[int]:
-        """The accesses that never leave their arrays on inputs with these facts, by the exact stage."""
-        if not seen:
-            return set()
-        started = time.perf_counter()
-        exact, sites = Exact(self.traced.inputs, facts, self.work["prove"], spills=False), self.analysis.inventory.sites
-        outcomes = {key: exact.proves(sites[key], found) for key, found in seen.items()}
-        self.timings["exact"] += time.perf_counter() - started
-        return {key for key, outcome in outcomes.items() if outcome is not None and not outcome.cases}
-
-    def weakened(self, needs: dict[int, Need], sites: set[int]) -> dict[int, Need]:
-        """The conditions less every side that the proof does without."""
-        known = [(need, summarised(self.facts[leaf])) for leaf, need in needs.items()]
-        bounds = [bound for need, fact in known for bound in (need.lo, need.hi, fact.lo, fact.hi)]
-        if self.analysis.visits > CHEAP or len(needs) > MANY or any(type(b) not in (int, np.ndarray) for b in bounds):
-            return needs
-        for leaf in list(needs):
-            for above in (True, False):
-                need = needs[leaf]
-                whole = summarised(self.facts[leaf])
-                if np.all(need.hi >= whole.hi) if above else np.all(need.lo <= whole.lo):
-                    continue
-                if self.visits > 3 * self.analysis.visits + CHEAP:
-                    return needs
-                weaker = {**needs, leaf: Need(need.lo, FAR) if above else Need(-FAR, need.hi)}
-                facts = narrowed(self.facts, weaker)
-                if facts is not None and self.proves(facts, list(sites))[0] == sites:
-                    needs = weaker
-        return needs
 
     @recorded("settle")
     def settle(self, access: Access, site: Site, seen: list[Seen], proposal: Proposal, proved: bool) -> None:
@@ -698,26 +378,6 @@ class Deciding(Seeking):
         access.rule = "RZ101" if site.effect == "read" else "RZ201"
         access.message = _leaves(access, site, witness.index)
         access.fix = CODES[access.rule].fix
-
-
-def _is_tighter(needs: dict[int, Need], own: dict[int, Need]) -> bool:
-    """Whether needs leave less of numbers than others, which say something of them, do."""
-    for leaf, mine in own.items():
-        other = needs.get(leaf)
-        if other is None or any(is_symbolic(end) for end in (mine.lo, mine.hi, other.lo, other.hi)):
-            continue
-        if np.any((other.lo > mine.lo) & (mine.lo > -FAR)) or np.any((other.hi < mine.hi) & (mine.hi < FAR)):
-            return True
-    return False
-
-
-def _restricted(needs: dict[int, Need], leaves: set[int]) -> Any:
-    return Proposal({leaf: n for leaf, n in needs.items() if leaf in leaves}, False, None).key()
-
-
-def _is_point(need: Need) -> bool:
-    whole = need.uniform()
-    return type(whole.lo) is int and type(whole.hi) is int and whole.lo == whole.hi
 
 
 def _may_wrap(seen: list[Seen]) -> bool:

@@ -15,9 +15,9 @@ import numpy as np
 
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.affine import Atom, Linear, Region
+from redzone.engine.changes import change_of
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
-from redzone.engine.loops import change_of
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Step
 from redzone.engine.together import moves
 from redzone.frontend.compat import primitives

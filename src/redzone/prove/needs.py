@@ -15,10 +15,10 @@ import numpy as np
 from redzone.domains import dtype_info, summarised
 from redzone.domains.fact import TRUE
 from redzone.domains.symbolic import at_most
+from redzone.engine.changes import counted_by
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.interleaved import interleaved, sides
-from redzone.engine.loops import counted_by
 from redzone.engine.mass import others, running_sum
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Program, Step
 from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
