@@ -493,7 +493,10 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant("one column for all", "access.site:column_of", _first_column_only, "positions.columns_swapped"),
     EngineMutant(
-        "conditions are believed", "prove.conditioned:proves", _everything_proved, "battery.pointers_that_pass_each_other"
+        "conditions are believed",
+        "prove.conditioned:proves",
+        _everything_proved,
+        "battery.pointers_that_pass_each_other",
     ),
     EngineMutant(
         "conditions one too wide",
