@@ -57,14 +57,14 @@ def _weighed(context: Context, step: Step) -> tuple[int, int]:
     primitive, params = step.eqn.primitive, step.eqn.params
     if primitive is _DOT:
         shape = step.eqn.invars[0].aval.shape
-        over = [shape[axis] for axis in params["dimension_numbers"][0][0]]
+        over = [shape[int(axis)] for axis in params["dimension_numbers"][0][0]]
         for k in (0, 1):
-            axes = params["dimension_numbers"][0][1 - k]
-            weight = _weight(context, step.ins[1 - k], tuple(axes), math.prod(over))
+            axes = tuple([int(axis) for axis in params["dimension_numbers"][0][1 - k]])
+            weight = _weight(context, step.ins[1 - k], axes, math.prod(over))
             if weight:
                 return step.ins[k], weight
         raise Lost(step)
-    axes = (params["axis"],) if primitive is _CUMSUM else tuple(params["axes"])
+    axes = tuple([int(axis) for axis in ((params["axis"],) if primitive is _CUMSUM else params["axes"])])
     sizes = [step.eqn.invars[0].aval.shape[axis] for axis in axes]
     if not all(type(n) is int for n in sizes):
         raise Lost(step)
