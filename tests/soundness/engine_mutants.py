@@ -65,9 +65,9 @@ def _the_first_part(right: Any) -> Any:
 
 def _any_comparison(_: Any) -> Any:
     def flags(program: Any, slot: int) -> Any:
-        made = hot._made(program, slot)
+        made = hot.made_by(program, slot)
         while made is not None and made.eqn.primitive is hot._CONVERT:
-            made = hot._made(program, made.ins[0])
+            made = hot.made_by(program, made.ins[0])
         return made if made is not None and len(made.ins) == 2 else None
 
     return flags

@@ -67,7 +67,7 @@ def part_of_range(frame: Frame, eqn: Any) -> Rule | None:
     if whole is None:
         return None
     top, bottom, placed = whole
-    at, atom = _outer(frame, above)
+    at, atom = frame.outer(above)
     made = _maker(at, atom)
     if bottom is None:
         beside = top._replace(placed=top.placed or placed)
@@ -97,7 +97,7 @@ def _sign(frame: Frame, a: Any, b: Any) -> int:
 
 def _is_element(frame: Frame, atom: Any, extreme: Extreme) -> bool:
     """Whether an array is the one that an extreme is of, and each element the same number there and here."""
-    return type(atom) is not Literal and extreme.is_of(_outer(frame, atom)) and _is_settled(extreme)
+    return type(atom) is not Literal and extreme.is_of(frame.outer(atom)) and _is_settled(extreme)
 
 
 def _are_one(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
@@ -110,7 +110,7 @@ def _are_one(one: tuple[Any, Any], other: tuple[Any, Any]) -> bool:
             return False
         if type(made.invars[0]) is Literal or type(too.invars[0]) is Literal or made.params != too.params:
             return False
-        one, other = _outer(one[0], made.invars[0]), _outer(other[0], too.invars[0])
+        one, other = one[0].outer(made.invars[0]), other[0].outer(too.invars[0])
     return False
 
 
@@ -124,7 +124,7 @@ def _is_settled(extreme: Extreme) -> bool:
         return True
     made = _maker(frame, atom)
     if made is not None and made.primitive is _ABS and type(made.invars[0]) is not Literal:
-        frame, atom = _outer(frame, made.invars[0])
+        frame, atom = frame.outer(made.invars[0])
     return info.kind == "f" and info.bits == 32 and settled(frame, atom) == "rounded"
 
 
@@ -142,9 +142,7 @@ def extreme(frame: Frame, atom: Any) -> Extreme | None:
     last: Any = None
     moves = 0
     for _ in range(DEEP):
-        if type(atom) is Literal:
-            return None
-        frame, atom = _outer(frame, atom)
+        frame, atom = frame.outer(atom)
         made = _maker(frame, atom)
         if made is None:
             return None
@@ -152,7 +150,7 @@ def extreme(frame: Frame, atom: Any) -> Extreme | None:
             if type(made.invars[0]) is Literal:
                 return None
             axes = tuple(int(axis) for axis in made.params["axes"])
-            found = Extreme(made.primitive is _GREATEST, *_outer(frame, made.invars[0]), axes, False)
+            found = Extreme(made.primitive is _GREATEST, *frame.outer(made.invars[0]), axes, False)
             if moves == 0 or _is_whole(found):
                 return found
             return found._replace(placed=True) if moves == 1 and _is_beside(last, found) else None
@@ -183,9 +181,7 @@ def _whole(frame: Frame, atom: Any) -> tuple[Extreme, Extreme | None, bool] | No
         top = extreme(frame, atom)
         if top is not None:
             return (top, None, placed) if top.greatest else None
-        if type(atom) is Literal:
-            return None
-        frame, atom = _outer(frame, atom)
+        frame, atom = frame.outer(atom)
         made = _maker(frame, atom)
         if made is None:
             return None
@@ -212,13 +208,6 @@ def _whole(frame: Frame, atom: Any) -> tuple[Extreme, Extreme | None, bool] | No
 def _maker(frame: Frame, atom: Any) -> Any:
     """The equation that makes an atom; None for an input, or a number that is written down."""
     return None if type(atom) is Literal else frame.maker(atom)
-
-
-def _outer(frame: Frame, atom: Any) -> tuple[Frame, Any]:
-    """What a function calls an argument, as its caller calls it."""
-    while type(atom) is not Literal and atom in frame.bindings and frame.parent is not None:
-        frame, atom = frame.parent, frame.bindings[atom]
-    return frame, atom
 
 
 def _subtracted(eqn: Any, a: Fact, b: Fact, sign: int) -> Fact:

@@ -12,10 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, join, meet, scalar, summarised
-from redzone.engine.program import SIMPLE, Program, Step
+from redzone.engine.program import Program, Step, made_by
 from redzone.engine.refine import HERE, Infeasible, assuming
 from redzone.frontend.compat import primitives
-from redzone.rules.table import SAME
 
 _P = primitives()
 _MUL, _SELECT, _CONVERT, _EQ, _BROADCAST = (
@@ -112,7 +111,7 @@ def _picking(program: Program, step: Step) -> list[Hot]:
 def _candidates(program: Program, step: Step) -> list[Hot]:
     """What may be such a condition on the terms of a sum."""
     axis, shape = int(step.eqn.params["axes"][0]), step.eqn.invars[0].aval.shape
-    term = _made(program, step.ins[0])
+    term = made_by(program, step.ins[0])
     if term is None:
         return []
     primitive, pairs, zero = term.eqn.primitive, list[tuple[int, int]](), -1
@@ -143,18 +142,11 @@ def _shape_at(term: Step, slot: int) -> Any:
     return term.eqn.invars[term.ins.index(slot)].aval.shape
 
 
-def _made(program: Program, slot: int) -> Step | None:
-    made = program.defs.get(slot)
-    while made is not None and made.kind == SIMPLE and made.rule is SAME:
-        made = program.defs.get(made.ins[0])
-    return made if made is not None and made.kind == SIMPLE else None
-
-
 def _flags(program: Program, slot: int) -> Step | None:
     """The comparison that numbers, 1 where it holds and 0 elsewhere, were made from."""
-    made = _made(program, slot)
+    made = made_by(program, slot)
     while made is not None and made.eqn.primitive is _CONVERT:
-        made = _made(program, made.ins[0])
+        made = made_by(program, made.ins[0])
     whole = made is not None and made.eqn.primitive is _EQ and len(made.ins) == 2
     return made if whole and made is not None and program.unknown.isdisjoint(made.ins) else None
 
@@ -164,7 +156,7 @@ def _is_same_along(program: Program, equal: Step, position: int, axis: int) -> b
     shape = equal.eqn.invars[position].aval.shape
     if not shape or (type(shape[axis]) is int and shape[axis] == 1):
         return True
-    made = _made(program, equal.ins[position])
+    made = made_by(program, equal.ins[position])
     if made is None or made.eqn.primitive is not _BROADCAST or made.eqn.outvars[0].aval.shape != shape:
         return False
     dims, source = made.eqn.params["broadcast_dimensions"], made.eqn.invars[0].aval.shape

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from redzone.domains import Fact, join, meet, summarised
-from redzone.engine.mass import made_by
-from redzone.engine.program import Program, Step
+from redzone.engine.program import Program, Step, made_by
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES
 from redzone.rules.shapes import summarised_along

@@ -14,9 +14,8 @@ import numpy as np
 from redzone.domains import DtypeInfo, Fact, dtype_info, meet, settle, summarised
 from redzone.domains.fact import SMALL
 from redzone.engine.hot import sum_of_one
-from redzone.engine.program import SIMPLE, Program, Step
+from redzone.engine.program import Program, Step, made_by, source_of
 from redzone.frontend.compat import primitives
-from redzone.rules.table import SAME
 
 _SCATTER_ADD, _CUMSUM = primitives()["scatter_add_p"], primitives()["cumsum_p"]
 #: Sums over at most so many elements are kept apart by how many have been added.
@@ -45,8 +44,8 @@ def running_sum(program: Program, step: Step) -> Step | None:
     if total is None or total.eqn.primitive is not _CUMSUM or step.eqn.outvars[0].aval != total.eqn.outvars[0].aval:
         return None
     # Two uses of a value that nobody asked about need not be one value.
-    source = _source(program, total.ins[0])
-    return total if source == _source(program, step.ins[1]) and source not in program.unknown else None
+    source = source_of(program, total.ins[0])
+    return total if source == source_of(program, step.ins[1]) and source not in program.unknown else None
 
 
 def others(total: Step) -> int:
@@ -151,17 +150,3 @@ def _within(fact: Fact, lo: Any, hi: Any) -> Fact:
     if type(fact.lo) is np.ndarray:
         return settle(np.clip(fact.lo, lo, hi), np.clip(fact.hi, lo, hi))
     return meet(fact, Fact(lo, hi)) or fact
-
-
-def _source(program: Program, slot: int) -> int:
-    made = program.defs.get(slot)
-    while made is not None and made.rule is SAME:
-        slot = made.ins[0]
-        made = program.defs.get(slot)
-    return slot
-
-
-def made_by(program: Program, slot: int) -> Step | None:
-    """The plain step that makes a value, whatever names it has been given since."""
-    made = program.defs.get(_source(program, slot))
-    return made if made is not None and made.kind == SIMPLE else None

@@ -12,8 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, settle, summarised
-from redzone.engine.mass import made_by
-from redzone.engine.program import SIMPLE, Program, Step
+from redzone.engine.program import SIMPLE, Program, Step, made_by
 from redzone.frontend.compat import primitives
 
 _P = primitives()

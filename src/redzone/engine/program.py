@@ -15,6 +15,7 @@ from redzone.domains import Fact, dtype_info
 from redzone.engine.search import Placed
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES, Rule
+from redzone.rules.table import SAME
 
 SIMPLE, OBSERVE, COND, SCAN, WHILE, CALL = range(6)
 #: The rules of steps that are computed from more than their operands: refined cases, and the mass of what is summed up.
@@ -369,6 +370,21 @@ class Program:
                         if out in again:
                             masks[again[out]] |= mask
         return masks
+
+
+def source_of(program: Program, slot: int) -> int:
+    """The slot of a value before it was given other names."""
+    made = program.defs.get(slot)
+    while made is not None and made.rule is SAME:
+        slot = made.ins[0]
+        made = program.defs.get(slot)
+    return slot
+
+
+def made_by(program: Program, slot: int) -> Step | None:
+    """The plain step that makes a value, whatever names it has been given since."""
+    made = program.defs.get(source_of(program, slot))
+    return made if made is not None and made.kind == SIMPLE else None
 
 
 @dataclasses.dataclass(slots=True)

@@ -147,6 +147,13 @@ class Frame:
         """The equation that makes a variable, None for an input."""
         return self.slicer.made(self.jaxpr).get(var)
 
+    def outer(self, atom: Any) -> tuple[Frame, Any]:
+        """What an atom is where it comes from: of an argument, what the caller calls it, and there."""
+        frame = self
+        while type(atom) is not Literal and atom in frame.bindings and frame.parent is not None:
+            frame, atom = frame.parent, frame.bindings[atom]
+        return frame, atom
+
     def inside(self, jaxpr: Any, bindings: dict[Any, Any], consts: tuple[Any, ...] = ()) -> Frame:
         """A jaxpr run by an equation of this one, and what its inputs are here."""
         known = dict(zip(jaxpr.constvars, consts, strict=True)) if consts else {}
@@ -714,8 +721,7 @@ class _Build:
 
     def rename(self, eqn: Any, frame: Frame, atom: Any, slot: int) -> None:
         """Give a value's slot to the atom that it is another name of; a step only where that has one already."""
-        while type(atom) is not Literal and atom in frame.bindings and frame.parent is not None:
-            frame, atom = frame.parent, frame.bindings[atom]
+        frame, atom = frame.outer(atom)
         if type(atom) is Literal or atom in frame.slots or atom in frame.consts or atom in frame.floats:
             self.emit(SIMPLE, eqn, (self.slot(frame, atom),), (slot,)).rule = SAME
         else:
@@ -735,8 +741,7 @@ class _Build:
 
     def compared(self, frame: Frame, atom: Any) -> int:
         """A slot of its own for a float that was not asked for: two comparisons of it are about one number."""
-        while type(atom) is not Literal and atom in frame.bindings and frame.parent is not None:
-            frame, atom = frame.parent, frame.bindings[atom]
+        frame, atom = frame.outer(atom)
         found = frame.floats.get(atom)
         if found is None:
             found = frame.floats[atom] = self.new(top(getattr(atom.aval, "dtype", None)))

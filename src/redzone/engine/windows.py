@@ -167,8 +167,7 @@ def flush_inputs(build: _Build, frame: Frame) -> None:
 
 def ask(build: _Build, eqn: Any, frame: Frame, atom: Any, want: Want) -> None:
     """Ask for a window of an atom."""
-    while type(atom) is not Literal and atom in frame.bindings and frame.parent is not None:
-        frame, atom = frame.parent, frame.bindings[atom]
+    frame, atom = frame.outer(atom)
     aval = atom.aval
     if want.sizes == aval.shape == want.shape:
         build.rename(_copy(eqn, atom, aval.shape), frame, atom, want.slot)
@@ -399,9 +398,7 @@ def _select(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
     which, *cases = eqn.invars
     if len(cases) != 2:
         return False
-    at, name = frame, which
-    while type(name) is not Literal and name in at.bindings and at.parent is not None:
-        at, name = at.parent, at.bindings[name]
+    at, name = frame.outer(which)
     if type(name) is Literal:
         if name.aval.shape:
             return False

@@ -13,10 +13,9 @@ import numpy as np
 from redzone.domains import dtype_info, summarised
 from redzone.engine.forward import Context
 from redzone.engine.hot import picked
-from redzone.engine.program import SIMPLE, Step
+from redzone.engine.program import Step, made_by
 from redzone.frontend.compat import primitives
 from redzone.prove.need import Lost, Need, is_far
-from redzone.rules.table import SAME
 
 _P = primitives()
 _ADD, _MUL, _CUMSUM, _DOT = (_P[f"{n}_p"] for n in ("add", "mul", "cumsum", "dot_general"))
@@ -68,7 +67,7 @@ def _weighed(context: Context, step: Step) -> tuple[int, int]:
     sizes = [step.eqn.invars[0].aval.shape[axis] for axis in axes]
     if not all(type(n) is int for n in sizes):
         raise Lost(step)
-    term = _made(context, step.ins[0])
+    term = made_by(context.program, step.ins[0])
     if term is not None and term.eqn.primitive is _MUL and len(term.ins) == 2:
         for k in (0, 1):
             weight = _weight(context, term.ins[1 - k], axes, math.prod(sizes))
@@ -114,7 +113,7 @@ def digits(context: Context, step: Step, need: Need) -> list[tuple[int, Need]] |
 
 def _step_of(context: Context, slot: int, deep: int) -> int:
     """What a number is surely a multiple of as long as nothing wraps, from how it is made; 1 where nothing is known."""
-    made = _made(context, slot)
+    made = made_by(context.program, slot)
     if made is None or deep == 0:
         return 1
     if made.eqn.primitive is _ADD and len(made.ins) == 2:
@@ -128,10 +127,3 @@ def _step_of(context: Context, slot: int, deep: int) -> int:
         if fact is not None and fact.step == 0 and not fact.kept and fact.lo in range(1, 2**31):
             return int(fact.lo) * _step_of(context, made.ins[1 - k], deep - 1)
     return 1
-
-
-def _made(context: Context, slot: int) -> Step | None:
-    step = context.program.defs.get(slot)
-    while step is not None and step.kind == SIMPLE and step.rule is SAME:
-        step = context.program.defs.get(step.ins[0])
-    return step if step is not None and step.kind == SIMPLE else None
