@@ -300,6 +300,58 @@ def back_along_an_alignment_by_branches(moves):
     return lax.while_loop(lambda s: (s[0] > 0) & (s[1] > 0), step, (8, 7, 0, jnp.zeros(14, jnp.int32)))
 
 
+# As long as either has some way to go; what is at its end stays there.
+
+
+@case(f32(9, 8))
+def back_to_both_ends(costs):
+    def step(state):
+        i, j, k, path = state
+        ways = jnp.stack([costs[i - 1, j], costs[i, j - 1], costs[i - 1, j - 1]])  #: safe
+        way = jnp.argmin(ways)
+        up = jnp.where(i == 0, 0, jnp.where(j == 0, i - 1, jnp.where(way != 1, i - 1, i)))
+        left = jnp.where(j == 0, 0, jnp.where(i == 0, j - 1, jnp.where(way != 0, j - 1, j)))
+        return up, left, k + 1, path.at[k].set(way)  #: safe
+
+    return lax.while_loop(lambda s: (s[0] > 0) | (s[1] > 0), step, (8, 7, 0, jnp.zeros(15, jnp.int32)))
+
+
+@case(f32(9, 8))
+def back_to_both_ends_along_too_short_a_path(costs):
+    def step(state):
+        i, j, k, path = state
+        ways = jnp.stack([costs[i - 1, j], costs[i, j - 1], costs[i - 1, j - 1]])  #: safe
+        way = jnp.argmin(ways)
+        up = jnp.where(i == 0, 0, jnp.where(j == 0, i - 1, jnp.where(way != 1, i - 1, i)))
+        left = jnp.where(j == 0, 0, jnp.where(i == 0, j - 1, jnp.where(way != 0, j - 1, j)))
+        return up, left, k + 1, path.at[k].set(way)  #: unsafe
+
+    return lax.while_loop(lambda s: (s[0] > 0) | (s[1] > 0), step, (8, 7, 0, jnp.zeros(13, jnp.int32)))
+
+
+@case(f32(9, 8))
+def back_to_both_ends_and_standing_still_at_one(costs):
+    def step(state):
+        i, j, k, path = state
+        way = jnp.argmin(costs[i])  #: safe
+        up, left = jnp.where(i == 0, 0, i - 1), jnp.where(i == 0, j, jnp.where(way != 0, j - 1, j))
+        return up, left, k + 1, path.at[k].set(way)  #: unsafe
+
+    start = (8, 9, 0, jnp.zeros(17, jnp.int32))
+    return lax.while_loop(lambda s: ((s[0] > 0) | (s[1] > 0)) & (s[2] < 40), step, start)
+
+
+@case(i32(9, 8))
+def back_along_an_alignment_that_is_set_back(moves):
+    def step(state):
+        i, j, k, path = state
+        move = moves[i, j]  #: safe
+        i, j = jnp.where(i == 1, 8, i - 1), jnp.where(i == 1, j - 1, j)
+        return i, j, k + 1, path.at[k].set(move)  #: unsafe
+
+    return lax.while_loop(lambda s: (s[0] > 0) & (s[1] > 0), step, (8, 7, 0, jnp.zeros(14, jnp.int32)))
+
+
 # One of the moves leaves both where they are.
 @case(i32(9, 8))
 def back_along_an_alignment_that_may_stand_still(moves):

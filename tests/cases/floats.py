@@ -229,7 +229,7 @@ def a_bin_of_what_was_clipped(x, value):
 @case(f32(3), i32(8))
 def a_bin_of_what_was_clipped_to_the_last_edge(x, value):
     edges = np.array([0.0, 1.0, 2.0, 3.0], np.float32)
-    return x.at[jnp.digitize(jnp.clip(value / 2, 0.0, 3.0), edges) - 1].get(mode="promise_in_bounds")  #: safe requires
+    return x.at[jnp.digitize(jnp.clip(value / 2, 0.0, 3.0), edges) - 1].get(mode="promise_in_bounds")  #: safe unsafe
 
 
 @case(f32(5), f32(8), f32(4))
@@ -468,3 +468,92 @@ def scaled_too_far_in_few_digits(table, x):
 @case(f32(9, 4), f32(3), f32(3, 10))
 def the_best_of_scores_in_few_digits(table, state, weights):
     return table[jnp.argmax((state @ weights).astype(jnp.bfloat16))]  #: unsafe
+
+
+# A compiler groups quotients and constants anew, and comes to numbers on the way that the program never does.
+
+
+@case(f32(5), f32(min=1e-30, max=1e-30), f32(min=1e-30, max=1e-30), f32(min=1e-30, max=1e-30))
+def divided_by_nearly_nothing_twice(x, a, b, c):
+    # By b times c, of which nothing is left, it is infinite.
+    return x[((a / b) / c * 1e-30).astype(np.int32)]  #: unknown
+
+
+@case(f32(5), f32(min=1e30, max=1e30), f32(min=1e30, max=1e30), f32(min=1e30, max=1e30))
+def divided_by_a_quotient_of_large_numbers(x, a, b, c):
+    return x[(a / (b / c) * 1e-30).astype(np.int32)]  #: unknown
+
+
+@case(f32(5), f32(min=0.0, max=1.0), f32(min=0.5, max=2.0), f32(min=0.5, max=3.0))
+def divided_twice(x, a, b, c):
+    return x[((a / b) / c).astype(np.int32)]  #: safe
+
+
+@case(f32(7), f32(min=0.0, max=1.0), f32(min=0.5, max=2.0), f32(min=0.5, max=3.0))
+def divided_by_a_quotient(x, a, b, c):
+    return x[(a / (b / c)).astype(np.int32)]  #: safe
+
+
+@case(f32(5), f32(min=1e-19, max=1e-19))
+def constants_too_large_together(x, a):
+    return x[(a / 1e-20 * 1e20 * 1e-21).astype(np.int32)]  #: unknown
+
+
+@case(f32(5), f32(min=0.0, max=2.0))
+def constants_in_a_row(x, a):
+    return x[(a / 0.25 * 3.0 / 6.0).astype(np.int32)]  #: safe
+
+
+@case(f32(8), f32(min=1e5, max=100003.0))
+def a_small_constant_beside_a_large_one(x, a):
+    # Together they are -100000, to which a thousandth makes no difference.
+    return x[(-jnp.log((a - 1e5) + 0.001)).astype(np.int32)]  #: unknown
+
+
+@case(f32(8), f32(min=1000.0, max=1003.0))
+def a_constant_beside_one_that_holds_it(x, a):
+    return x[(-jnp.log((a - 1000.0) + 0.25)).astype(np.int32)]  #: safe
+
+
+@case(f32(8), f32(min=1e30, max=1e30), f32(min=87.5, max=87.6))
+def divided_by_a_large_exponential(x, a, b):
+    # That is a product with the exponential of -b, which may be taken for zero.
+    return x[(-jnp.log(a / jnp.exp(b)) / 10).astype(np.int32)]  #: unknown
+
+
+# Part of a number and another one: a whole number of which the sum is a multiple is not looked for among all of them.
+
+
+@case(f32(50), f32(6))
+def a_share_of_a_number_and_another(x, reward):
+    target = jnp.clip(reward[:, None] + 0.99 * jnp.linspace(-10.0, 10.0, 51), -10.0, 10.0)
+    return x[jnp.ceil((target + 10.0) / 0.4).astype(int)]  #: unsafe
+
+
+@case(f32(51), f32(6))
+def a_share_of_a_number_and_another_in_a_table_that_is_long_enough(x, reward):
+    target = jnp.clip(reward[:, None] + 0.99 * jnp.linspace(-10.0, 10.0, 51), -10.0, 10.0)
+    return x[jnp.minimum(jnp.ceil((target + 10.0) / 0.4).astype(int), 50)]  #: safe
+
+
+@case(f32(5), f32(min=1e-30, max=1e-30), f32(min=1e-30, max=1e-30), f32(min=1e-30, max=1e-30))
+def divided_again_in_a_loop(x, a, b, c):
+    # What is the same in each iteration is computed before, and meets the first quotient there.
+    part = a / b
+    return lax.scan(lambda t, _: (t, x[(part / c * 1e-30).astype(np.int32)]), 0, None, length=3)  #: unknown
+
+
+@case(f32(5), f32(min=1e-30, max=1e-30), f32(min=1e-30, max=1e-30), f32(min=1e-30, max=1e-30))
+def divided_again_in_the_only_iteration(x, a, b, c):
+    return lax.scan(lambda t, row: (t, x[(row / c * 1e-30).astype(np.int32)]), 0, (a / b)[None])  #: unknown
+
+
+@case(f32(5), f32(min=0.0, max=1.0), f32(3, min=0.5, max=1.0), f32(min=0.5, max=1.0))
+def each_row_divided_in_a_loop(x, a, rows, c):
+    return lax.scan(lambda t, row: (t, x[(row / c).astype(np.int32)]), 0, rows / 2.0)  #: safe
+
+
+@case(f32(8), f32(min=1e5, max=1e5))
+def a_small_constant_in_a_loop_beside_a_large_one_outside(x, a):
+    rest = a - 1e5
+    return lax.scan(lambda t, _: (t, x[(-jnp.log(rest + 0.001)).astype(np.int32)]), 0, None, length=3)  #: unknown

@@ -307,7 +307,7 @@ def read_then_written_in_one_case_too_wide(x, i):
 @case(f32(3, 21), i32(3, min=0, max=20))
 def branch_of_a_batch_that_reads_and_writes(x, i):
     def one(x, i):
-        return lax.cond(i < 20, lambda: x.at[i].set(x[i + 1]), lambda: x)  #: requires safe
+        return lax.cond(i < 20, lambda: x.at[i].set(x[i + 1]), lambda: x)  #: masked safe
 
     return jax.vmap(one)(x, i)
 

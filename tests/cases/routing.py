@@ -36,6 +36,24 @@ def groups_counted_for_more_rows(logits, x, experts):
     return lax.ragged_dot(x, experts, jnp.bincount(expert, length=4))  #: safe unsafe
 
 
+@case(f32(3, 20, 4), f32(3, 20, 8), f32(3, 4, 8, 8), runs=False)
+def groups_of_each_batch_as_large_as_they_were_counted(logits, x, experts):
+    def one(logits, x, experts):
+        expert = jnp.argmax(logits, -1)
+        order = jnp.argsort(expert)
+        return lax.ragged_dot(x[order], experts, jnp.bincount(expert, length=4))  #: safe
+
+    return jax.vmap(one)(logits, x, experts)
+
+
+@case(f32(3, 20, 4), f32(3, 19, 8), f32(3, 4, 8, 8), runs=False)
+def groups_of_each_batch_counted_for_more_rows(logits, x, experts):
+    def one(logits, x, experts):
+        return lax.ragged_dot(x, experts, jnp.bincount(jnp.argmax(logits, -1), length=4))  #: safe unsafe
+
+    return jax.vmap(one)(logits, x, experts)
+
+
 @case(f32(20, 4), f32(20, 8))
 def places_in_experts_without_a_limit(logits, x):
     expert = jnp.argmax(logits, -1)

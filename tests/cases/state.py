@@ -254,6 +254,22 @@ def kinds_that_are_limited_too_late(kinds):
     return jnp.zeros(10).at[4 + jnp.minimum(kinds, 6)].set(1.0)  #: unsafe
 
 
+@case(f32(6), u8(10), f32(10), requires=("kinds ≤ 5",))
+def the_kind_of_the_last_one_there(sights, kinds, strengths):
+    def look(i, kind):
+        return jnp.where(strengths[i] > 0, kinds[i].astype(int), kind)  #: safe
+
+    return sights[lax.fori_loop(0, 10, look, 0)]  #: requires
+
+
+@case(f32(6), u8(10), f32(10))
+def the_kind_of_the_last_one_there_limited_too_late(sights, kinds, strengths):
+    def look(i, kind):
+        return jnp.where(strengths[i] > 0, jnp.minimum(kinds[i].astype(int), 6), kind)  #: safe
+
+    return sights[lax.fori_loop(0, 10, look, 0)]  #: unsafe
+
+
 @case(f32(9), f32(6), i32(6, min=0, max=8))
 def the_best_of_each_cell_and_no_place_for_others(kept, found, cells):
     best = jax.ops.segment_max(found, cells, 9)  #: safe
@@ -266,3 +282,14 @@ def the_best_of_each_cell_and_others_dropped(kept, found, cells):
     best = jax.ops.segment_max(found, cells, 9)  #: safe
     better = (found == best[cells]) & (found > kept[cells])  #: safe
     return kept.at[jnp.where(better, cells, 9)].set(found, mode="drop")  #: declared
+
+
+@case(f32(4), f32(3), f32(4), i32(), i32(), requires=("-4 ≤ i ≤ 3", "-3 ≤ j ≤ 2"))
+def both_of_what_is_looked_up_anyway(rows, columns, both, i, j):
+    return rows[i] + columns[j] + both[i ^ j]  #: requires
+
+
+@case(f32(4), f32(3), f32(3), i32(), i32())
+def both_one_too_far_for_what_is_looked_up_anyway(rows, columns, both, i, j):
+    kept = rows[i] + columns[j]  #: requires
+    return kept + both[i ^ j]  #: unknown

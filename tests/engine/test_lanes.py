@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 from jax import lax
 
+import redzone
+from redzone.engine import lanes
 from redzone.engine.lanes import _stay_apart
 from redzone.frontend.compat import open_jaxpr, primitives
+from tests.cases import CASES, readings
 
 LANES, WIDE = 4, 5
 TABLE = jnp.arange(12)
@@ -112,3 +115,19 @@ def test_a_condition_on_another_lane_mixes_them() -> None:
         loops = [e for e in open_jaxpr(closed)[0].eqns if e.primitive is primitives()["while_p"]]
         batched = [e for e in loops if open_jaxpr(e.params["cond_jaxpr"])[0].outvars[0].aval.shape]
         assert not any(_stay_apart(e.params) for e in batched)
+
+
+@pytest.mark.changes_the_engine
+@pytest.mark.parametrize(
+    "function",
+    [readings.promised_by_a_lane_that_need_not_run, readings.one_of_two_promised_by_a_lane_that_need_not_run],
+)
+def test_what_lanes_promise_is_theirs_alone(monkeypatch: pytest.MonkeyPatch, function: Any) -> None:
+    def verdicts() -> set[str]:
+        (case,) = [case for case in CASES if case.function is function]
+        specs = [redzone.Spec(a.shape, a.dtype, min=a.low, max=a.high) for a in case.arguments]
+        return {str(access.verdict) for access in redzone.check(function, *specs).accesses}
+
+    assert verdicts() == {"safe", "requires"}
+    monkeypatch.setattr(lanes, "_promised", lambda _jaxpr, constants, _lanes: [None] * constants)
+    assert verdicts() == {"safe", "masked"}

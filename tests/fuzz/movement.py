@@ -22,7 +22,8 @@ def broadcast_to(params: Params, a: Any) -> Any:
 
 
 def reshape(params: Params, a: Any) -> Any:
-    return a.reshape(params["new_sizes"])
+    order = params.get("dimensions")
+    return (a if order is None else a.transpose(order)).reshape(params["new_sizes"])
 
 
 def squeeze(params: Params, a: Any) -> Any:

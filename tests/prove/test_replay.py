@@ -9,7 +9,8 @@ import pytest
 from jax import lax
 
 from redzone.engine import inventory_of
-from redzone.prove.replay import Purse, Replay
+from redzone.prove.purse import Purse
+from redzone.prove.replay import Replay
 
 TABLE = np.arange(8, dtype=np.float32)
 

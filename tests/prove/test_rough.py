@@ -83,3 +83,12 @@ def test_no_word_about_a_write_that_was_promised_to_be_inside():
     jaxpr, _ = open_jaxpr(jax.make_jaxpr(function)(_X))
     (eqn,) = (e for e in jaxpr.eqns if e.primitive.name == "scatter-add")
     assert roughly(eqn, [_X, np.array([[1], [9]], np.int32), np.ones((2, 4), np.float32)]) is None
+
+
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16", "float8_e4m3fn"])
+def test_products_of_narrow_floats(dtype):
+    x = jnp.asarray(_X).astype(dtype)
+    (eqn,) = jax.make_jaxpr(lambda x: lax.dot_general(x, x, (((1,), (1,)), ((), ()))))(x).jaxpr.eqns
+    (mine,), (theirs,) = roughly(eqn, [np.asarray(x), np.asarray(x)]), bind(eqn, [x, x])
+    assert mine.dtype == theirs.dtype
+    np.testing.assert_allclose(mine.astype(np.float32), np.asarray(theirs).astype(np.float32), rtol=0.2)

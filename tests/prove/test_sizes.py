@@ -80,3 +80,68 @@ def test_outside_at_some_size(function, args, dims):
 def test_a_condition_on_one_of_the_columns():
     report = redzone.check(lambda x, k: x[jnp.arange(x.shape[0]), k], ROWS, Spec(("n",), "int32"))
     assert [str(c) for c in report.requires] == ["-4 ≤ k ≤ 3"]
+
+
+Y, TEN = Spec(("m",), "float32"), Spec((10,), "float32")
+
+
+def _down_to_a_size(x, table):
+    def body(state):
+        at, total = state
+        return at - 1, total + table[at - 1]
+
+    return lax.while_loop(lambda state: state[0] > x.shape[0], body, (jnp.int32(10), 0.0))
+
+
+def _between_two_sizes(x, y):
+    def body(ends, _):
+        low, high = ends
+        middle = low + (high - low) // 2
+        found = y[middle] > 0
+        return (jnp.where(found, low, middle), jnp.where(found, middle, high)), None
+
+    return lax.scan(body, (jnp.int32(x.shape[0]), jnp.int32(y.shape[0])), None, length=3)
+
+
+def _by_a_size_or_one(x, table, far):
+    return lax.scan(lambda at, _: (at + jnp.where(far, x.shape[0] - 5, 1), table[at]), 0, None, length=3)
+
+
+def _on_by_a_size_or_one(x, table, far):
+    return lax.scan(lambda at, _: (jnp.where(far, at + x.shape[0] - 5, at + 1), table[at]), 0, None, length=3)
+
+
+def _branch_by_a_size(x, table, at):
+    return lax.switch(jnp.int32(x.shape[0] - 3), [lambda: table[0], lambda: table[9], lambda: table[at]])
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "verdict"),
+    [
+        (_down_to_a_size, (X, TEN), "safe"),
+        (_between_two_sizes, (X, Y), "unsafe"),
+        (_by_a_size_or_one, (X, TEN, Spec((), "bool")), "unsafe"),
+        (_on_by_a_size_or_one, (X, TEN, Spec((), "bool")), "unsafe"),
+        (_branch_by_a_size, (X, TEN, INDEX), "requires"),
+    ],
+    ids=lambda given: getattr(given, "__name__", ""),
+)
+def test_sizes_that_cannot_be_compared_end_no_check(function, args, verdict):
+    assert verdicts(function, *args)[-1] == verdict
+
+
+@pytest.mark.parametrize(("dims", "verdict"), [(("n >= 4",), "safe"), ((), "unsafe")])
+def test_a_branch_that_some_size_takes(dims, verdict):
+    def read(x, table, at):
+        return lax.switch(jnp.int32(x.shape[0] - 3), [lambda: table[at], lambda: table.sum()])
+
+    assert verdicts(read, X, TEN, Spec((), "int32", min=10, max=12), dims=dims) == [verdict]
+
+
+def test_a_product_of_sizes_that_no_array_has_may_leave_its_type():
+    def chosen(x, a, b):
+        return x[jnp.where(jnp.asarray(a.shape[0] * b.shape[0]) >= 0, 0, 9)]
+
+    sizes = Spec(("n",), "float32"), Spec(("m",), "float32")
+    assert verdicts(chosen, Spec((4,), "float32"), *sizes) != ["safe"]
+    assert verdicts(chosen, Spec((4,), "float32"), *sizes, dims=("n <= 1000", "m <= 1000")) == ["safe"]

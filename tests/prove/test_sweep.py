@@ -78,3 +78,45 @@ def test_what_accesses_leave_between_them_is_no_condition_where_it_is_one_number
 
     found = told(step, BOARD, PLACE, NUMBER)
     assert found["total += k * board[new[0], new[1]]"] == ("requires", "-7 ≤ place ≤ 6")
+
+
+def test_what_is_counted_from_the_end_stays_so_beside_other_columns() -> None:
+    """Columns of one index vector have limits of their own: each is asked for by its own pair of numbers."""
+
+    def step(board: Any, place: Any, pieces: Any, heading: Any) -> Any:
+        total, new = in_a_large_program(board), moved(place, heading)
+        for k in range(ROUNDS):
+            total += k * board[new[0], new[1]]
+        moves, left = jnp.ones((7, 64)), -jnp.flip(pieces.at[new[0] % 8, new[1] % 8].set(0), axis=1).ravel()
+        return total, moves[left, jnp.arange(64)]
+
+    found = told(step, BOARD, PLACE, PIECES, NUMBER)
+    assert found["return total, moves[left, jnp.arange(64)]"] == ("requires", "-6 ≤ pieces ≤ 7")
+
+
+def test_inputs_that_others_ask_for_are_no_condition() -> None:
+    """What a read finds hangs on where it is; what it finds is all that the next one needs."""
+
+    def step(board: Any, place: Any, pieces: Any, heading: Any) -> Any:
+        total, new = in_a_large_program(board), moved(place, heading)
+        for k in range(ROUNDS):
+            total += k * board[new[0], new[1]]
+        names = jnp.ones(5)
+        return total, names[pieces[new[0], new[1]]]
+
+    report = told(step, BOARD, PLACE, PIECES, NUMBER)
+    assert report["total += k * board[new[0], new[1]]"] == ("requires", "-7 ≤ place ≤ 6")
+    # Two accesses are on the line: what is found is looked up last.
+    assert report["return total, names[pieces[new[0], new[1]]]"] == ("requires", "-5 ≤ pieces ≤ 4")
+
+
+def test_each_coordinate_has_limits_of_its_own() -> None:
+    def step(board: Any, place: Any, heading: Any) -> Any:
+        total, new = in_a_large_program(board), jnp.minimum(moved(place, heading), jnp.array([5, 10]))
+        for k in range(ROUNDS):
+            ahead = moved(new, heading)
+            total += k * board[ahead[0], ahead[1]]
+        return total
+
+    found = told(step, redzone.Spec((6, 11), "float32"), PLACE, NUMBER)
+    assert found["total += k * board[ahead[0], ahead[1]]"][1:] == ("-4 ≤ place[0] ≤ 3", "-9 ≤ place[1] ≤ 8")

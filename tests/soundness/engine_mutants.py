@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -15,8 +16,9 @@ import numpy as np
 
 from redzone.access import site as access_site
 from redzone.domains import Fact, join, summarised
-from redzone.engine import hot, refine
+from redzone.engine import hot, levels, refine, relations
 from redzone.frontend import compat
+from redzone.prove import whole
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -56,6 +58,25 @@ def _constant(value: Any) -> Callable[[Any], Any]:
     return lambda _: lambda *args, **kwargs: value
 
 
+def _the_first_way_on(right: Any) -> Any:
+    return lambda carries, one, other, sign, held: right(carries, one, other, sign, held[:1])
+
+
+def _read_inside(right: Any) -> Any:
+    def places(self: Any, table: Any, fact: Any, shape: Any, indices: Any) -> Any:
+        inside = [Fact(max(one.lo, 0), min(one.hi, n - 1)) for one, n in zip(indices, shape, strict=True)]
+        return right(self, table, fact, shape, inside)
+
+    return places
+
+
+def _one_place_less(right: Any) -> Any:
+    def places(self: Any, table: Any, fact: Any, shape: Any, indices: Any) -> Any:
+        return [Fact(one.lo, max(one.lo, one.hi - 1)) for one in right(self, table, fact, shape, indices)]
+
+    return places
+
+
 def _the_first_part(right: Any) -> Any:
     def unstacked(build: Any, eqn: Any, frame: Any, out: Any, want: Any) -> Any:
         return right(build, eqn, frame, eqn.outvars[0], want)
@@ -76,7 +97,7 @@ def _any_comparison(_: Any) -> Any:
 def _carries_stay_apart(right: Any) -> Any:
     def scan(self: Any, at: Any, eqn: Any, given: Any) -> Any:
         first, count = compat.scan_counts(eqn.params)
-        return [*given[first : first + count], *((),) * (len(eqn.outvars) - count)]
+        return [*given[first : first + count], *(whole.NOTHING,) * (len(eqn.outvars) - count)]
 
     return scan
 
@@ -138,8 +159,8 @@ def _any_difference(right: Any) -> Any:
 
 def _nan_is_comparable(right: Any) -> Any:
     def wrong(self: Any, step: Any, kind: str, fact: Fact, level: Any) -> None:
-        if kind in refine._FLIPPED and fact.step == 0 and not fact.lo:
-            self.compare(step, refine._NEGATED[kind], level)
+        if kind in relations.FLIPPED and fact.step == 0 and not fact.lo:
+            self.compare(step, relations.NEGATED[kind], level)
         else:
             right(self, step, kind, fact, level)
 
@@ -196,7 +217,7 @@ def _sums_turned_around(right: Any) -> Any:
         a, b = self.pairwise(step, level)
         fact = summarised(fact)
         if self.integral(step) and self.fits(step, a.lo + b.lo, a.hi + b.hi):
-            self.narrow_operand(step, 0, refine._range(fact.lo - b.lo, max(fact.hi - b.hi, fact.lo - b.lo)), level)
+            self.narrow_operand(step, 0, relations.spanning(fact.lo - b.lo, max(fact.hi - b.hi, fact.lo - b.lo)), level)
 
     return wrong
 
@@ -268,6 +289,10 @@ def _first_column_only(right: Any) -> Any:
     return lambda fact, column: right(fact, 0 if column is not None else None)
 
 
+def _first_of_them(right: Any) -> Any:
+    return lambda seen, leaves: set(sorted(right(seen, leaves))[:1])
+
+
 def _everything_proved(right: Any) -> Any:
     return lambda analysis, facts, sites: set(sites)
 
@@ -316,7 +341,7 @@ def _next_place(right: Any) -> Any:
 
 
 def _slice_is_all(right: Any) -> Any:
-    return lambda self, step, fact: self.narrow(step.ins[0], summarised(fact), refine.ALL)
+    return lambda self, step, fact: self.narrow(step.ins[0], summarised(fact), levels.ALL)
 
 
 def _shorter_range(lo: int, hi: int, step: int) -> range:
@@ -349,7 +374,7 @@ def _operands_do_not_matter(right: Any) -> Any:
     return lambda step, rule: rule
 
 
-LOOPS, REFINE, FORWARD = "engine.loops", "engine.refine", "engine.forward"
+LOOPS, REFINE, FORWARD, NARROWING = "engine.loops", "engine.refine", "engine.forward", "engine.narrowing"
 
 ENGINE_MUTANTS = [
     EngineMutant(
@@ -361,7 +386,7 @@ ENGINE_MUTANTS = [
     EngineMutant(
         "all elements keep the same part of a promise",
         "engine.either:HERE",
-        lambda right: refine.ALL,
+        lambda right: levels.ALL,
         "assumptions.neighbours_of_which_one_is_true",
     ),
     EngineMutant(
@@ -372,14 +397,14 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "what is moved stays where it was",
-        "engine.refine:_adds_ones",
+        "engine.narrowing:adds_ones",
         lambda right: lambda eqn: True,
         "battery.elementwise_selects",
     ),
     EngineMutant(
         "one index outside means all are",
         "prove.seen:HERE",
-        lambda right: refine.ALL,
+        lambda right: levels.ALL,
         "masked.turned_where_another_ball_leaves",
     ),
     EngineMutant(
@@ -411,22 +436,24 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "< is read as ≤ - 1 too strictly",
-        f"{REFINE}:_satisfying",
+        f"{NARROWING}:satisfying",
         _relation_read_as({"le": "lt"}),
         "battery.every_arithmetic",
     ),
     EngineMutant(
-        "≥ is read as >", f"{REFINE}:_satisfying", _relation_read_as({"ge": "gt"}), "battery.every_arithmetic"
-    ),
-    EngineMutant("≠ is read as =", f"{REFINE}:_satisfying", _relation_read_as({"ne": "eq"}), "battery.every_relation"),
-    EngineMutant("not < is >", f"{REFINE}:_NEGATED", _changed_table(lt="gt"), "battery.every_arithmetic"),
-    EngineMutant("not > is <", f"{REFINE}:_NEGATED", _changed_table(gt="lt"), "battery.every_arithmetic"),
-    EngineMutant("not = is <", f"{REFINE}:_NEGATED", _changed_table(eq="lt"), "battery.every_relation"),
-    EngineMutant(
-        "a < b turned around is b < a", f"{REFINE}:_FLIPPED", _changed_table(lt="lt"), "battery.counting_from_the_end"
+        "≥ is read as >", f"{NARROWING}:satisfying", _relation_read_as({"ge": "gt"}), "battery.every_arithmetic"
     ),
     EngineMutant(
-        "a ≥ b turned around is b ≥ a", f"{REFINE}:_FLIPPED", _changed_table(ge="ge"), "battery.every_relation"
+        "≠ is read as =", f"{NARROWING}:satisfying", _relation_read_as({"ne": "eq"}), "battery.every_relation"
+    ),
+    EngineMutant("not < is >", f"{NARROWING}:NEGATED", _changed_table(lt="gt"), "battery.every_arithmetic"),
+    EngineMutant("not > is <", f"{NARROWING}:NEGATED", _changed_table(gt="lt"), "battery.every_arithmetic"),
+    EngineMutant("not = is <", f"{NARROWING}:NEGATED", _changed_table(eq="lt"), "battery.every_relation"),
+    EngineMutant(
+        "a < b turned around is b < a", f"{NARROWING}:FLIPPED", _changed_table(lt="lt"), "battery.counting_from_the_end"
+    ),
+    EngineMutant(
+        "a ≥ b turned around is b ≥ a", f"{NARROWING}:FLIPPED", _changed_table(ge="ge"), "battery.every_relation"
     ),
     EngineMutant("sums never wrap", f"{REFINE}:Refiner.fits", _constant(True), "arithmetic.within_a_circle_that_wraps"),
     EngineMutant(
@@ -474,13 +501,13 @@ ENGINE_MUTANTS = [
         "branches join low only", f"{FORWARD}:join", lambda right: _one_sided_join, "battery.every_arithmetic"
     ),
     EngineMutant("a select's cases swapped", f"{FORWARD}:_chosen", _swapped_cases, "algorithms.knapsack_by_selects"),
-    EngineMutant("one iteration too few", f"{LOOPS}:_count", _shorter_trip, "battery.carries"),
-    EngineMutant("counters never overflow", f"{LOOPS}:_after", _never_overflows, "battery.counters_that_wrap"),
-    EngineMutant("growth for fewer iterations", f"{LOOPS}:_bounded_growth", _grown_less, "battery.carries"),
-    EngineMutant("a while runs less often", f"{LOOPS}:_trips", _one_trip_less, "battery.batched_loops"),
-    EngineMutant("the first value is all there is", f"{LOOPS}:leq", _constant(True), "battery.carries"),
-    EngineMutant("carries only fall", f"{LOOPS}:join", lambda right: _one_sided_join, "battery.carries"),
-    EngineMutant("carries only rise", f"{LOOPS}:join", lambda right: _low_join, "battery.carries"),
+    EngineMutant("one iteration too few", f"{LOOPS}:count_exactly", _shorter_trip, "battery.carries"),
+    EngineMutant("counters never overflow", "engine.growing:_after", _never_overflows, "battery.counters_that_wrap"),
+    EngineMutant("growth for fewer iterations", "engine.resting:bounded_growth", _grown_less, "battery.carries"),
+    EngineMutant("a while runs less often", f"{LOOPS}:most_trips", _one_trip_less, "battery.batched_loops"),
+    EngineMutant("the first value is all there is", "engine.resting:leq", _constant(True), "battery.carries"),
+    EngineMutant("carries only fall", "engine.resting:join", lambda right: _one_sided_join, "battery.carries"),
+    EngineMutant("carries only rise", "engine.resting:join", lambda right: _low_join, "battery.carries"),
     EngineMutant("a scan sees the first row", f"{LOOPS}:row_of", _first_row, "battery.tables"),
     EngineMutant(
         "one past the end is inside", "engine:stays_inside", lambda right: _one_more_allowed, "battery.tables"
@@ -497,6 +524,12 @@ ENGINE_MUTANTS = [
         "prove.conditioned:proves",
         _everything_proved,
         "battery.pointers_that_pass_each_other",
+    ),
+    EngineMutant(
+        "one input is all that matters",
+        "prove.conditioned:relevant",
+        _first_of_them,
+        "state.both_of_what_is_looked_up_anyway",
     ),
     EngineMutant(
         "conditions one too wide",
@@ -519,7 +552,7 @@ ENGINE_MUTANTS = [
     EngineMutant("a witness that is none", "prove.seeking:find_witness", _harmless_witness, "battery.tables"),
     EngineMutant(
         "every conversion is a renaming",
-        "engine.slice:_is_renaming",
+        "engine.slice:is_renaming",
         _constant(True),
         "battery.pointers_that_pass_each_other",
     ),
@@ -529,7 +562,7 @@ ENGINE_MUTANTS = [
         _seen_inside_only,
         "guards.value_seen_before_it_is_discarded",
     ),
-    EngineMutant("a while's body starts less often", f"{LOOPS}:_grown", _grown_less, "battery.carries"),
+    EngineMutant("a while's body starts less often", f"{LOOPS}:grown", _grown_less, "battery.carries"),
     EngineMutant(
         "what zeros they were does not matter", "engine.mass:summarised", _zeros_below, "algorithms.counting_sort"
     ),
@@ -580,7 +613,10 @@ ENGINE_MUTANTS = [
         "algorithms.knapsack_by_selects",
     ),
     EngineMutant(
-        "what counted from the end did not", f"{REFINE}:before_wrap", _never_negative, "battery.counting_from_the_end"
+        "what counted from the end did not",
+        "engine.refine_elementwise:before_wrap",
+        _never_negative,
+        "battery.counting_from_the_end",
     ),
     EngineMutant(
         "conversions keep every number",
@@ -593,25 +629,25 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "a number beyond the cases picks none",
-        "prove.masks:picks",
+        "prove.selected:picks",
         lambda right: lambda _, case: (case, case),
         "masked.a_number_beyond_the_cases_picks_the_last",
     ),
     EngineMutant(
         "nobody tells -0 from 0",
-        "prove.masks:are_told",
+        "prove.selected:are_told",
         _constant(False),
         "readings.half_a_turn_or_none",
     ),
     EngineMutant(
         "as if every type of floats held every number",
-        "prove.masks:_reaches",
+        "prove.finite:_reaches",
         lambda right: lambda dtype: 0.0,
         "readings.more_than_half_a_float_holds_times_nothing",
     ),
     EngineMutant(
         "every function of finite numbers is finite",
-        "prove.masks:_stays_finite",
+        "prove.selected:stays_finite",
         _constant(True),
         "masked.weighted_and_times_a_condition",
     ),
@@ -623,12 +659,15 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "what a bool was made from, turned around",
-        "engine.slice:definitions",
+        "engine.bodies:definitions",
         _turned_definitions,
         "guards.full_was_asked_before",
     ),
     EngineMutant(
-        "≠ settles <", f"{REFINE}:_SAYS", lambda right: {**right, "ne": {"eq": 0, "lt": 1}}, "battery.every_relation"
+        "≠ settles <",
+        "engine.relations:SAYS",
+        lambda right: {**right, "ne": {"eq": 0, "lt": 1}},
+        "battery.every_relation",
     ),
     EngineMutant(
         "padded elements never meet", "engine.interleaved:_beside", _constant(True), "structure.every_third_of_two"
@@ -664,7 +703,7 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "two cursors come to their ends sooner",
-        f"{LOOPS}:_trips_of_two",
+        f"{LOOPS}:most_trips_of_two",
         _one_trip_less,
         "cursors.merged_while_either_has_some_into_too_few",
     ),
@@ -760,14 +799,14 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "of two ways to a result one is looked at",
-        "prove.whole:Whole.either",
+        "prove.whole:Whole.any",
         lambda right: lambda self, several: tuple(sorted(right(self, several), key=int.bit_count)[-1:]),
         "masked.a_branch_that_looks_at_what_was_read_either_way",
     ),
     EngineMutant(
         "nobody sees which branch is taken",
         "prove.whole:Whole.branches",
-        lambda right: lambda self, at, eqn, given: right(self, at, eqn, [(), *given[1:]]),
+        lambda right: lambda self, at, eqn, given: right(self, at, eqn, [whole.NOTHING, *given[1:]]),
         "masked.what_was_read_decides_a_branch_that_may_be_seen",
     ),
     EngineMutant(
@@ -781,6 +820,22 @@ ENGINE_MUTANTS = [
         "prove.whole:_OR",
         lambda right: compat.primitives()["and_p"],
         "masked.what_was_read_is_replaced_here_and_there",
+    ),
+    EngineMutant(
+        "lanes are never put together",
+        "prove.whole:carried",
+        lambda right: lambda eqn, position, places: places,
+        "lanes.summed_over_lanes_before_it_is_thrown_away",
+    ),
+    EngineMutant(
+        "a number of a condition decides about any lane",
+        "prove.whole:Whole.lanes",
+        lambda right: (
+            lambda self, at, atom, labels: (
+                None if right(self, at, atom, (0,) * len(labels)) is None else tuple(range(len(labels)))
+            )
+        ),
+        "lanes.lanes_of_lanes_exchanged",
     ),
     EngineMutant(
         "any places differ from each other",
@@ -820,7 +875,7 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "few places are always told apart",
-        "engine.refine:tells_places",
+        "engine.refine_reductions:tells_places",
         _constant(True),
         "regressions.few_places_in_a_type_that_holds_fewer",
     ),
@@ -829,5 +884,71 @@ ENGINE_MUTANTS = [
         "engine.totals:_summed",
         _last_of_some_rows,
         "regressions.a_total_promised_of_one_row",
+    ),
+    EngineMutant(
+        "a reshape never turns an array about",
+        "engine.narrowing:signature_of",
+        lambda right: lambda params: right({**params, "dimensions": None} if "new_sizes" in params else params),
+        "readings.beside_rows_turned_about",
+    ),
+    EngineMutant(
+        "there is one zero",
+        "engine.slots:math",
+        lambda right: types.SimpleNamespace(copysign=lambda a, b: 1.0),
+        "readings.divided_by_zeros_of_both_signs",
+    ),
+    EngineMutant(
+        "bits in common are like bools",
+        "engine.refine_reductions:dtype_info",
+        lambda right: lambda dtype: right(np.dtype(bool)),
+        "readings.the_bits_in_common_are_one",
+    ),
+    EngineMutant(
+        "more than half of a sum is inside its type",
+        "engine.order:fits",
+        lambda right: lambda lo, hi, least, most: lo > 0 or right(lo, hi, least, most),
+        "readings.far_more_than_half_of_a_sum",
+    ),
+    EngineMutant(
+        "ends stay in order though their difference wraps",
+        "engine.order:_lasting",
+        lambda right: lambda body, now: body.special,
+        "readings.ends_out_of_order_once_their_difference_wrapped",
+    ),
+    EngineMutant(
+        "one loop is always given the same",
+        "engine.continuing:Condition.given_alike",
+        _constant(()),
+        "readings.one_loop_that_is_given_one_number_and_then_two",
+    ),
+    EngineMutant(
+        "what was read of a table was read inside it",
+        "engine.refine_reads:Reads.places",
+        _read_inside,
+        "walls.where_the_ends_are_open",
+    ),
+    EngineMutant(
+        "the last place of a table's is not one of them",
+        "engine.refine_reads:Reads.places",
+        _one_place_less,
+        "walls.two_beside_each_that_is_no_wall",
+    ),
+    EngineMutant(
+        "a share of anything is one of a row's last element",
+        "engine.search:is_last",
+        _constant(True),
+        "drawn.a_share_of_the_last_of_another_row",
+    ),
+    EngineMutant(
+        "a loop that may go on for either reason goes on for the first",
+        "engine.trips:_moves",
+        _the_first_way_on,
+        "cursors.back_to_both_ends_and_standing_still_at_one",
+    ),
+    EngineMutant(
+        "any constant is where a carry stands",
+        "engine.together:_stands_at",
+        _constant(True),
+        "cursors.back_along_an_alignment_that_is_set_back",
     ),
 ]

@@ -114,6 +114,17 @@ def _first_element(right: Any) -> Any:
     )
 
 
+def _all_but_the_last(right: Any) -> Any:
+    return lambda pieces, *ends: right(pieces, *ends)[:-1]
+
+
+def _nearer(right: Any) -> Any:
+    def table(self: Any, context: Any, slot: int, place: Any, within: Any = elements.EVERYWHERE) -> Any:
+        return right(self, context, slot, place, within.where(*(Linear(1) - p for p in place if p.terms)) or within)
+
+    return table
+
+
 TWINS = [
     ("a quotient's bounds from one region", elements.Elements, "quotient", _bounds_of_the_first_region),
     ("a quotient rounds up below zero", elements.Elements, "quotient", _remainder_may_be_negative),
@@ -124,6 +135,8 @@ TWINS = [
     ("another branch", elements, "taken", _the_next_branch),
     ("the other case of max, min and clamp", element_arithmetic, "_split", _the_other_side),
     ("the wrong entry of a table", elements.Elements, "entries", _the_entry_before),
+    ("one of few values is left out", element_arithmetic, "_told_apart", _all_but_the_last),
+    ("a table looked at in a part of its region", elements.Elements, "table", _nearer),
     ("reads of the first element", element_movement, "_read", _first_element),
 ]
 

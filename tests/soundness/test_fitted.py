@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib.util
+
 import pytest
 
+import redzone
 from redzone.engine import windows
 from redzone.prove import solver
+from tests.cases.readings import far_steps_of_a_loop
 from tests.fuzz.check import Discarded, examine
 from tests.fuzz.fitted import MAKERS, Fitted, make
 from tests.fuzz.run import described
@@ -77,3 +81,12 @@ def test_a_wrong_twin_of_a_window_is_found(monkeypatch, right, wrong, maker):
 def test_a_solver_that_rules_out_everything_is_found(monkeypatch):
     monkeypatch.setattr(solver, "rules_out", lambda *args: True)
     assert any(contradiction(seed) for seed in first_seeds("bits", 20)), "no run showed it"
+
+
+@pytest.mark.changes_the_engine
+@pytest.mark.skipif(importlib.util.find_spec("z3") is None, reason="z3 is an extra")
+def test_a_solver_with_too_few_bits_is_found(monkeypatch):
+    specs = redzone.Spec((10,), "float32"), redzone.Spec((20,), "bool")
+    assert "unsafe" in {str(access.verdict) for access in redzone.check(far_steps_of_a_loop, *specs).accesses}
+    monkeypatch.setattr(solver.Tied, "width", lambda *_: solver.WIDE)
+    assert {str(access.verdict) for access in redzone.check(far_steps_of_a_loop, *specs).accesses} == {"safe"}

@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 from jax import lax
 
+import redzone
+from redzone.prove import finite
+from tests.cases import CASES, readings
 from tests.fuzz.check import check_traced, traced
 from tests.fuzz.exact import Interpreter
 from tests.fuzz.generate import Argument
@@ -18,6 +21,11 @@ from tests.fuzz.watch import Tamper, Watch
 
 #: What is put in place of what was read outside: finite, and hard on functions of it.
 GARBAGE = (1.0, 77.0, -5.0, 0.0, 3e38)
+#: What is made of what was read before it is thrown away.
+FUNCTIONS = (
+    *(lambda v: v, lambda v: v, jnp.tanh, jnp.log, jnp.exp, lambda v: v * v, jnp.negative),
+    *(lambda v: jnp.where(v > 0, 1.0, jnp.inf), lambda v: jnp.where(v > 0, 1, 2).astype(jnp.float32)),
+)
 
 
 def _mask(draw: random.Random, i: Any, n: int) -> Any:
@@ -67,7 +75,7 @@ def _program(seed: int) -> tuple[Any, tuple[Argument, ...]]:
     def program(x, i, j):
         at = i + draw.choice([0, 0, 1])
         ok = _mislaid(draw, _mask(draw, at, n), _mask(draw, j, n))
-        read = draw.choice([lambda v: v, lambda v: v, jnp.tanh, jnp.log, jnp.exp, lambda v: v * v, jnp.negative])(x[at])
+        read = draw.choice(FUNCTIONS)(x[at])
         return _used(draw, read, ok, at, n)
 
     lanes = draw.random() < 0.3
@@ -101,3 +109,21 @@ def test_what_is_masked_does_not_show(first):
                     for out in outs[1:]:
                         np.testing.assert_array_equal(outs[0], out, err_msg=f"seed {seed}: {access.message}")
     assert shown, "none of them was masked and left its array"
+
+
+@pytest.mark.changes_the_engine
+@pytest.mark.parametrize(
+    ("name", "answer", "function"),
+    [
+        ("has_infinite", False, readings.scores_of_what_is_not_allowed_times_nothing),
+        ("has_infinite", False, readings.a_table_with_infinity_in_it_times_nothing),
+        ("_from_outside", [], readings.infinity_handed_on_and_written_times_nothing),
+        ("_from_outside", [], readings.logarithms_added_in_a_loop_times_nothing),
+    ],
+)
+def test_numbers_that_are_taken_for_finite_are_found(monkeypatch, name, answer, function):
+    (case,) = [case for case in CASES if case.function is function]
+    specs = [redzone.Spec(a.shape, a.dtype, min=a.low, max=a.high) for a in case.arguments]
+    assert [str(access.verdict) for access in redzone.check(function, *specs).accesses] == ["requires"]
+    monkeypatch.setattr(finite, name, lambda *_: answer)
+    assert [str(access.verdict) for access in redzone.check(function, *specs).accesses] == ["masked"]

@@ -53,3 +53,15 @@ def test_a_ref_is_judged_by_the_index_that_reaches_it():
         watch = Watch(None, {id(a.eqn): a for a in report.accesses})
         Interpreter(closed).run([np.zeros(4, np.float32), np.uint64(2**64 - 1)], watch)
     assert len(watch.left) == 2
+
+
+def test_a_product_of_doubles_that_is_not_rounded_yet():
+    """XLA takes 1 from the exact product, which is above 1, and not from the 1 that it is rounded to."""
+    with jax.enable_x64(True):
+        closed = jax.make_jaxpr(lambda a, b: ((a * b - 1.0) * 2.0**60).astype(jnp.int32))(
+            *[jax.ShapeDtypeStruct((), np.float64)] * 2
+        )
+        most, below = 1 + 2.0**-52, 1 - 2.0**-53
+        found = analyse(closed, [Fact(1.0, most), Fact(below, below, 0)], everything=True).facts
+        (fact,) = found[id(closed.jaxpr.eqns[-1])]
+        assert fact.contains(np.int32((most - 1) * 2.0**60 / 2 - 1))

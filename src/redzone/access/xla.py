@@ -108,7 +108,7 @@ def _ragged(eqn: Any, chain: tuple[Any, ...]) -> Site:
 def _ragged_dot(eqn: Any, chain: tuple[Any, ...]) -> Site:
     """The group sizes of `ragged_dot` partition the rows of the left operand."""
     rows = eqn.invars[0].aval
-    ragged = eqn.params["ragged_dot_dimension_numbers"].lhs_ragged_dimensions
+    ragged = _numbers(eqn.params["ragged_dot_dimension_numbers"].lhs_ragged_dimensions)
     limit = rows.shape[ragged[0]] if ragged else rows.shape[0]
     groups = eqn.invars[2].aval.shape[-1]
     column = Column(ragged[0] if ragged else 0, 2, None, limit, repeat=groups)

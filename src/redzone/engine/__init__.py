@@ -13,9 +13,10 @@ import numpy as np
 from redzone.access.site import Column, Site, stays_inside
 from redzone.domains import Fact
 from redzone.engine.forward import Context, Runner
+from redzone.engine.frames import Masks
 from redzone.engine.inventory import Inventory
 from redzone.engine.program import Program, Step
-from redzone.engine.slice import Masks, Slicer
+from redzone.engine.slice import Slicer
 from redzone.frontend.compat import open_jaxpr
 from redzone.stages import recorded, recorder, stage
 

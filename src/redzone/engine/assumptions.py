@@ -8,16 +8,27 @@ holds from the first step to the last. Those conclusions are met with what the s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from redzone.domains import Fact, meet
+from redzone.domains.fact import TRUE
+from redzone.domains.symbolic import at_most
 from redzone.engine.either import use_either
+from redzone.engine.levels import ALL
+from redzone.engine.narrowing import BUDGET
 from redzone.engine.neighbours import use_steps
 from redzone.engine.program import SIMPLE, Assumption, Program, Step
-from redzone.engine.refine import ALL, BUDGET, Infeasible, Refiner
+from redzone.engine.refine import Refiner
+from redzone.engine.relations import Infeasible
 from redzone.engine.rising import use_order
 from redzone.engine.totals import totals, use_totals
 from redzone.frontend.compat import primitives
+from redzone.frontend.contract import promised
+from redzone.rules.table import SAME
+
+if TYPE_CHECKING:
+    from redzone.engine.frames import Frame
+    from redzone.engine.slots import Slots
 
 #: How often what was learnt is looked at again with what it changed.
 ROUNDS = 3
@@ -188,3 +199,38 @@ def _spread_from(program: Program, slot: int) -> int:
         slot = step.ins[0]
         step = program.defs.get(slot)
     return slot
+
+
+def promise(build: Slots, eqn: Any, frame: Frame) -> None:
+    """A promise: its result is its operand, and what it says is asked for whether or not anybody reads that."""
+    value, *conditions = eqn.invars
+    out = frame.slots.get(eqn.outvars[0], -1)
+    if out >= 0:
+        build.emit(SIMPLE, eqn, (build.slot(frame, value),), (out,)).rule = SAME
+    params, assumptions = eqn.params, build.program.assumptions
+    build.slicer.batched = build.slicer.batched or params["batched"]
+    for condition in conditions:
+        if _has_elements(condition.aval):
+            assumptions.append(Assumption(build.slot(frame, condition), TRUE, eqn, True))
+    if params["min"] is not None or params["max"] is not None or params["finite"]:
+        fact = promised(value.aval, params["min"], params["max"], params["finite"])
+        assumptions.append(Assumption(build.slot(frame, value), fact, eqn, False))
+
+
+def _has_elements(aval: Any) -> bool:
+    """Whether an array has elements at every size: what holds for all elements of an empty one says nothing."""
+    return all(bool(at_most(1, n)) for n in aval.shape)
+
+
+def doubt(program: Program, doubted: dict[int, Any]) -> None:
+    """Leave out the assumptions made in branches that vmap turned into selects, and in loops and calls there."""
+    for one in program.assumptions:
+        if one.eqn.params["batched"] and is_thrown_away(program, one.slot):
+            doubted[id(one.eqn)] = one.eqn
+    program.assumptions = [one for one in program.assumptions if id(one.eqn) not in doubted]
+    for step in program.steps:
+        inside = [one for body in step.bodies for one in body.all_assumptions() if one.eqn.params["batched"]]
+        if inside and any(is_thrown_away(program, slot) for slot in step.reads()):
+            doubted.update({id(one.eqn): one.eqn for one in inside})
+            for body in step.bodies:
+                body.forget(doubted)

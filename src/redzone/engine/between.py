@@ -23,7 +23,8 @@ from redzone.frontend.compat import Literal, primitives
 from redzone.rules import floats
 
 if TYPE_CHECKING:
-    from redzone.engine.slice import Frame
+    from redzone.engine.frames import Frame
+    from redzone.engine.slots import Slots
 
 SINGLE = np.dtype(np.float32)
 _FLOAT = dtype_info(SINGLE)
@@ -96,3 +97,12 @@ def _taken_from(frame: Frame, atom: Any, subtrahend: Any) -> Any:
         type(taken) is Literal and type(subtrahend) is Literal and bool(taken.val == subtrahend.val)
     )
     return number if same else None
+
+
+def note_between(build: Slots, eqn: Any, frame: Frame, step: Step) -> None:
+    """Note of a sum that it lies between two numbers."""
+    found = operands(frame, eqn)
+    if found is not None:
+        a, b, t, rounded = found
+        step.extra = Between(build.slot(frame, a), build.slot(frame, b), build.slot(frame, t), rounded)
+        step.volatile = True

@@ -20,12 +20,12 @@ from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.rules import RULES
 
 if TYPE_CHECKING:
-    from redzone.engine.slice import Slicer
+    from redzone.engine.frames import Slicing
 
 _GET_P = primitives().get("get_p")
 
 
-def carries_read(slicer: Slicer, jaxpr: Any, asked: set[int], first: int, end: int) -> set[int]:
+def carries_read(slicer: Slicing, jaxpr: Any, asked: set[int], first: int, end: int) -> set[int]:
     """The results asked for of a loop's body, and carries that matter for them and for its accesses.
 
     The carries are its inputs from `first` to before `end`.
@@ -41,7 +41,7 @@ class _Reading:
 
     __slots__ = ("end", "first", "inner", "jaxpr", "places", "reached", "slicer", "wanted")
 
-    def __init__(self, slicer: Slicer, jaxpr: Any, first: int = 0, end: int = 0) -> None:
+    def __init__(self, slicer: Slicing, jaxpr: Any, first: int = 0, end: int = 0) -> None:
         self.slicer = slicer
         self.jaxpr = jaxpr
         self.first = first

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, NamedTuple
 
 from redzone.domains import dtype_info, summarised
+from redzone.domains.symbolic import larger, smaller
 from redzone.engine.program import COND, SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
 #: Numbers beyond this are no bounds of anything that is counted.
 FAR = 2**40
+#: The least and the most of something; of sizes, they may be expressions.
+Ends = tuple[Any, Any]
 #: An end of what an iteration leaves of a carry: so much more than before, or just so much; either may not happen.
-End = tuple[int | None, int | None]
+End = tuple[Any, Any]
 #: How many of those that all hold are kept.
 ENDS = 4
 
@@ -20,7 +24,7 @@ _ADD, _SUB, _SELECT, _CONVERT = (primitives()[n] for n in ("add_p", "sub_p", "se
 _LIMITS = _MAX, _MIN, _CLAMP = tuple(primitives()[n] for n in ("max_p", "min_p", "clamp_p"))
 
 
-def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int = 12) -> tuple[int, int] | None:
+def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int = 12) -> Ends | None:
     """Bounds on how much a loop's body adds to a carry, from its input slot to its result, in one iteration.
 
     What it adds it may add modulo the carry's integer type; each element of an array gets its own.
@@ -52,7 +56,7 @@ def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int =
         changes = [change_of(body, env, first, s, depth - 1) for s in step.ins[1:]]
         if any(c is None for c in changes):
             return None
-        return (min(c[0] for c in changes if c), max(c[1] for c in changes if c))
+        return functools.reduce(_hull, changes)
     if primitive is _CONVERT and step.eqn.invars[0].aval.dtype == step.eqn.outvars[0].aval.dtype:
         return change_of(body, env, first, step.ins[0], depth - 1)
     return None
@@ -61,9 +65,9 @@ def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int =
 class Change(NamedTuple):
     """What an iteration does to a carry: it adds something, or sets it to something else; either may not happen."""
 
-    added: tuple[int, int] | None
+    added: Ends | None
     """Bounds on what is added anywhere on the way to the result."""
-    set_to: tuple[int, int] | None
+    set_to: Ends | None
     """The same of what is there instead."""
     least: tuple[End, ...]
     """The least that the result is, in several ways."""
@@ -114,8 +118,8 @@ def _either(several: list[Change | None], primitive: Any) -> Change | None:
         if found is None:
             found = one
             continue
-        least = _side(found.least, one.least, min, primitive is _MAX)
-        most = _side(found.most, one.most, max, primitive is _MIN)
+        least = _side(found.least, one.least, smaller, primitive is _MAX)
+        most = _side(found.most, one.most, larger, primitive is _MIN)
         found = Change(_hull(found.added, one.added), _hull(found.set_to, one.set_to), least, most)
     return found
 
@@ -143,13 +147,13 @@ def _in_branches(step: Step, first: int, result: int, depth: int) -> list[Change
     return found
 
 
-def _hull(a: tuple[int, int] | None, b: tuple[int, int] | None) -> tuple[int, int] | None:
-    return b if a is None else a if b is None else (min(a[0], b[0]), max(a[1], b[1]))
+def _hull(a: Ends | None, b: Ends | None) -> Ends | None:
+    return b if a is None else a if b is None else (smaller(a[0], b[0]), larger(a[1], b[1]))
 
 
-def _changed_by_branches(step: Step, first: int, result: int, depth: int) -> tuple[int, int] | None:
+def _changed_by_branches(step: Step, first: int, result: int, depth: int) -> Ends | None:
     """What branches add to a carry; of values made in them, only constants are known for every run."""
-    found: tuple[int, int] | None = None
+    found: Ends | None = None
     for branch, places in zip(step.bodies, step.extra, strict=True):
         change = None
         for (_, inner), place in zip(branch.inputs, places, strict=True):

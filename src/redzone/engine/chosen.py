@@ -14,18 +14,25 @@ import numpy as np
 
 from redzone.domains import Fact, dtype_info, scalar, summarised
 from redzone.domains.fact import NORMAL
+from redzone.engine.frames import resolve
 from redzone.engine.inventory import CALLS, SHARD_MAP_P
+from redzone.engine.program import SIMPLE
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
+from redzone.rules import RULES
 from redzone.rules.reductions import place_of_extreme, tells_places
 from redzone.rules.table import Rule
 
 if TYPE_CHECKING:
-    from redzone.engine.slice import Frame
+    from redzone.engine.frames import Frame
+    from redzone.engine.slots import Slots
 
 _P = primitives()
 _SELECT, _BROADCAST, _CONVERT, _ARGMAX = (
     _P[f"{n}_p"] for n in ("select_n", "broadcast_in_dim", "convert_element_type", "argmax")
 )
+_SIDE_BY_SIDE = frozenset(_P[n] for n in ("concatenate_p", "stack_p") if n in _P)
+#: How many bools put side by side are looked at where the first true one is asked for.
+BOOLS = 16
 
 
 class Choice(NamedTuple):
@@ -156,3 +163,31 @@ def chosen(eqn: Any, flags: Fact, values: Fact | None, how: How) -> Fact:
     first = int(places[0]) if how.is_beyond(values) and must.any(axis=axis).all() else 0
     last = int(places[-1])
     return Fact(first, last, 0 if first == last else 1)
+
+
+def first_true(build: Slots, eqn: Any, frame: Frame) -> bool:
+    """Ask for the few bools, put side by side, of which an argmax finds the first true one; False for another."""
+    if eqn.invars[0].aval.dtype != bool or eqn.primitive is not _ARGMAX:
+        return False
+    at, atom = resolve(frame, eqn.invars[0])
+    made = None if type(atom) is Literal else at.maker(atom)
+    if made is None or made.primitive not in _SIDE_BY_SIDE or len(made.invars) > BOOLS:
+        return False
+    slots = (build.slot(frame, eqn.invars[0]),), (frame.slots[eqn.outvars[0]],)
+    build.emit(SIMPLE, eqn, *slots).rule = RULES[_ARGMAX]
+    return True
+
+
+def among_chosen(build: Slots, eqn: Any, frame: Frame) -> bool:
+    """Ask for the condition that lets through what an extreme is looked for among; False where there is none."""
+    found = choice(resolve, frame, eqn)
+    if found is None:
+        return False
+    at, values = found.values
+    cheap = type(values) is Literal or dtype_info(values.aval.dtype).integral or build.is_asked(at, values)
+    cheap = cheap or (at.parent is None and values in at.inputs)
+    if not cheap and not found.sure:
+        return False
+    ins = [build.slot(*found.flags), *([build.slot(at, values)] if cheap else [])]
+    build.emit(SIMPLE, eqn, ins, (frame.slots[eqn.outvars[0]],)).rule = found.rule
+    return True

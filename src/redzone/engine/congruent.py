@@ -21,7 +21,7 @@ from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.rules import RULES
 
 if TYPE_CHECKING:
-    from redzone.engine.slice import Frame
+    from redzone.engine.frames import Frame
 
 #: How many pairs of values are looked at for one loop, besides one for each equation of its body.
 MOST = 200

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from redzone.domains import Fact, summarised
 from redzone.engine.either import PARTS, alternatives
+from redzone.engine.levels import ALL
 from redzone.engine.program import COMPARISONS, SIMPLE, Program, Step
-from redzone.engine.refine import ALL, Infeasible, Refiner, comparisons
+from redzone.engine.refine import Refiner
+from redzone.engine.relations import Infeasible, comparisons
 
 if TYPE_CHECKING:
     from redzone.engine.forward import Context, Runner
@@ -120,6 +122,18 @@ class Condition:
         asked = {s: p - shape.cond_consts if p >= shape.cond_consts else given[p] for p, s in self.test.inputs}
         places = tuple([inside.get(asked.get(source), -1) for source in made.ins])
         return {} if -1 in places else comparisons(body, places, made.eqn.primitive.name, truth)
+
+    def given_alike(self) -> tuple[int, ...]:
+        """Which of the values that the loop is given are one: by that alone a part of the condition tells of the body.
+
+        By operand, the number of the first that is the same; nothing where the condition has no parts.
+        """
+        if len(self.parts) == 1:
+            return ()
+        first: dict[int, int] = {}
+        shape = self.step.extra
+        given = self.step.eqn.invars[: shape.cond_consts + shape.consts]
+        return tuple([first.setdefault(id(v), len(first)) for v in given])
 
     def _implied(self, env: list[Any], holding: tuple[tuple[int, int], ...]) -> dict[int, Fact] | None:
         refiner = Refiner(self.test, env)

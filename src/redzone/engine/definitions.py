@@ -12,11 +12,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from redzone.domains import dtype_info
+from redzone.engine.program import SIMPLE
 from redzone.frontend.compat import Literal
 from redzone.rules import RULES
 
 if TYPE_CHECKING:
-    from redzone.engine.slice import Frame
+    from redzone.engine.frames import Frame
+    from redzone.engine.slots import Slots
 
 #: How many equations a bool may be made by.
 FEW = 6
@@ -116,3 +118,24 @@ def definitions(
         if made is not None and made.places():
             found[k] = made
     return found
+
+
+def tell(build: Slots, frame: Frame, var: Any, told: Definition) -> None:
+    """Make an input again from others, where it and any of them were asked for."""
+    slots, inputs = frame.slots, frame.jaxpr.invars
+    if var in slots and any(inputs[k] in slots for k in told.places()):
+        again = build.program.equal[slots[var]] = build.new()
+        _remake(build, frame, told, again)
+
+
+def _remake(build: Slots, frame: Frame, told: Definition, slot: int) -> None:
+    ins, left = [], []
+    for one in told.operands:
+        if type(one) is Definition:
+            ins.append(build.new())
+            left.append((one, ins[-1]))
+        else:
+            ins.append(build.slot(frame, frame.jaxpr.invars[one] if type(one) is int else one))
+    build.emit(SIMPLE, told.eqn, ins, (slot,)).rule = RULES[told.eqn.primitive]
+    for one, inner in left:
+        _remake(build, frame, one, inner)

@@ -24,7 +24,7 @@ from redzone.rules.indexing import row_written
 from redzone.rules.integers import wrapped
 
 if TYPE_CHECKING:
-    from redzone.engine.slice import Frame
+    from redzone.engine.frames import Frame
 
 #: How many equations back places are followed.
 DEEP = 24

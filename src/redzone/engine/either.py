@@ -9,8 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from redzone.domains import Fact, dtype_info, join, summarised
+from redzone.engine.levels import ALL, HERE
 from redzone.engine.program import SIMPLE, Program
-from redzone.engine.refine import ALL, HERE, Infeasible, Refiner
+from redzone.engine.refine import Refiner
+from redzone.engine.relations import Infeasible
 from redzone.frontend.compat import primitives
 
 #: How many parts a condition may have to be looked at one by one.

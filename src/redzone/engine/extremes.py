@@ -21,7 +21,7 @@ from redzone.frontend.compat import Literal, primitives
 from redzone.rules import Rule, floats, integers
 
 if TYPE_CHECKING:
-    from redzone.engine.slice import Frame
+    from redzone.engine.frames import Frame
 
 _P = primitives()
 _SUB, _ADD, _MAX, _BROADCAST = _P["sub_p"], _P["add_p"], _P["max_p"], _P["broadcast_in_dim_p"]

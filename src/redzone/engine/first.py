@@ -13,8 +13,10 @@ import numpy as np
 
 from redzone.domains import Fact, dtype_info, join, leq, meet, scalar, settle, summarised
 from redzone.engine.chosen import CHOSEN, How
+from redzone.engine.levels import HERE
 from redzone.engine.program import SIMPLE, Program, Step
-from redzone.engine.refine import HERE, Infeasible, assuming
+from redzone.engine.refine import assuming
+from redzone.engine.relations import Infeasible
 from redzone.engine.tabulate import made_from
 from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives

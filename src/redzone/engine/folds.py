@@ -21,7 +21,7 @@ from redzone.rules.reductions import closed
 from redzone.rules.table import anything
 
 if TYPE_CHECKING:
-    from redzone.engine.slice import Frame
+    from redzone.engine.frames import Frame
 
 #: Up to how many times a function is applied to what it made to see what it makes.
 AGAIN = 4

@@ -13,7 +13,7 @@ import numpy as np
 from redzone.access.site import Site
 from redzone.domains import FALSE, Fact, dtype_info, join, leq, meet, settle, summarised
 from redzone.domains.fact import is_small
-from redzone.domains.symbolic import is_inconclusive
+from redzone.domains.symbolic import at_most, is_inconclusive, larger, smaller
 from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.between import Between, within
 from redzone.engine.columns import column_facts
@@ -21,11 +21,14 @@ from redzone.engine.either import in_either, parts_of
 from redzone.engine.first import first_of, read_first
 from redzone.engine.hot import dotted
 from redzone.engine.interleaved import Interleaved, interleaved, put_together
+from redzone.engine.kinds import narrows
+from redzone.engine.levels import ALL, HERE
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import before, running_sum, summed
 from redzone.engine.partition import Partition, limited, partition
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
-from redzone.engine.refine import ALL, HERE, Infeasible, Refiner, assuming, narrows
+from redzone.engine.refine import Refiner, assuming
+from redzone.engine.relations import Infeasible
 from redzone.engine.rounding import ADDED_ONCE
 from redzone.engine.share import quotient
 from redzone.engine.tabulate import SPREAD, tabulated
@@ -128,7 +131,9 @@ class Runner:
             if tested is not None and via is not None:
                 promised.tested = Context(via.bodies[1], tested.copy(), parent, via, -1)
             return self.run_assuming(program, inputs, promised, record)
-        last = program.last
+        # What promises further inside say of lanes that still run neither holds in another run nor follows from one.
+        of_its_own = lanes and bool(program.all_assumptions())
+        last = None if of_its_own else program.last
         changed: list[int] = []
         which = 0
         if last is None:
@@ -156,7 +161,8 @@ class Runner:
             self.steps(program, env, context)
         else:
             self.changed_steps(program, env, last, context, set(changed), which)
-        program.last = env
+        if not of_its_own:
+            program.last = env
         if context is not None:
             self.recorded(context)
         return env
@@ -470,7 +476,7 @@ class Runner:
     def cond(self, program: Program, env: list[Any], step: Step, context: Context | None) -> None:
         which = env[step.ins[0]]
         last = len(step.bodies) - 1
-        lo, hi = min(max(which.lo, 0), last), min(max(which.hi, 0), last)
+        lo, hi = _branches(which, last)
         results: list[Fact | None] = [None] * len(step.outs)
         apart: dict[int, list[Any]] = {}
         """By branch, what it yields: another cond on the same number takes the same branch."""
@@ -513,8 +519,8 @@ class Runner:
             return [same.get(i) or env[i] for i in step.ins]
         which = env[step.ins[0]]
         refiner = Refiner(program, env)
-        lo = k if k else min(which.lo, 0)
-        hi = k if k < last else max(which.hi, last)
+        lo = k if k else smaller(which.lo, 0)
+        hi = k if k < last else larger(which.hi, last)
         try:
             refiner.narrow(step.ins[0], Fact(lo, hi, 0 if lo == hi else 1), ALL)
             refiner.again()
@@ -537,6 +543,16 @@ class Runner:
         for out, fact in zip(step.outs, done[0], strict=True):
             if out >= 0:
                 env[out] = fact
+
+
+def _branches(which: Fact, last: int) -> tuple[int, int]:
+    """The first and the last of the branches that a number may take; one that is a size without a number, several."""
+    lo, hi = which.lo, which.hi
+    if type(lo) is not int:
+        lo = max([k for k in range(last + 1) if k == 0 or at_most(k, lo)])
+    if type(hi) is not int:
+        hi = min([k for k in range(last + 1) if k == last or at_most(hi, k)])
+    return min(max(lo, 0), last), min(max(hi, 0), last)
 
 
 def _running_sum(program: Program, step: Step) -> Step | None:

@@ -12,8 +12,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, join, meet, scalar, summarised
+from redzone.engine.levels import HERE
 from redzone.engine.program import Program, Step, made_by
-from redzone.engine.refine import HERE, Infeasible, assuming
+from redzone.engine.refine import assuming
+from redzone.engine.relations import Infeasible
 from redzone.frontend.compat import primitives
 
 _P = primitives()

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 
 from redzone.domains import dtype_info
-from redzone.frontend.compat import equations_of, inner_jaxprs, open_jaxpr, sparse_function, sparse_kind
+from redzone.frontend.compat import equations_of, inner_jaxprs, is_wide, open_jaxpr, sparse_function, sparse_kind
 
 #: An implementation longer than this is not looked into.
 LONGEST = 400
@@ -62,6 +62,7 @@ def _key(eqn: Any) -> Any:
     """Equal for equations that are implemented by the same equations.
 
     Parameters are the same if they are equal and look the same: 1 equals True, and what looks alike can differ inside.
+    Traced with 64-bit types, an implementation counts in other integers.
     """
     if eqn.primitive.name.startswith("coo_"):
         # CSR arrays are computed as COO arrays are, but what is outside is padding of theirs.
@@ -73,7 +74,7 @@ def _key(eqn: Any) -> Any:
     except Exception:
         return id(eqn)
     # Objects that print as their address are told apart by the equation, which is kept.
-    return id(eqn) if " at 0x" in shown else (eqn.primitive, avals, shown, items)
+    return id(eqn) if " at 0x" in shown else (eqn.primitive, avals, shown, items, is_wide())
 
 
 def known_implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P
+from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
 from redzone.engine.lane_places import Mixed, Places, after, joined
 from redzone.engine.program import Step
+from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, open_jaxpr, scan_counts
 
 
@@ -39,11 +40,49 @@ def _stay_apart(params: dict[str, Any]) -> bool:
         return False
     given: list[Places] = [leading] * len(carries)
     try:
-        results = _through(test, [None] * params["cond_nconsts"] + given)
-        results += _through(body, [None] * params["body_nconsts"] + given)
+        results = _through(test, _promised(test, params["cond_nconsts"], lanes) + given)
+        results += _through(body, _promised(body, params["body_nconsts"], lanes) + given)
     except Mixed:
         return False
     return all(place is None or place == leading for place in results)
+
+
+def _promised(jaxpr: Any, constants: int, lanes: tuple[int, ...]) -> list[Places]:
+    """Where the lanes are of what a loop is given, as far as something is promised of it: by running lanes, of theirs.
+
+    Of the rest nothing is known in running lanes that is not known in all.
+    """
+    about = _promised_of(jaxpr)
+    found: list[Places] = []
+    for var in jaxpr.invars[:constants]:
+        shape, place = var.aval.shape, tuple(range(len(lanes)))
+        if var not in about or not any(n in lanes for n in shape):
+            found.append(None)
+        elif sum(n in lanes for n in shape) > len(lanes):
+            # Any of its dimensions may be the lanes'.
+            raise Mixed
+        elif len(lanes) == 1:
+            found.append((shape.index(lanes[0]),))
+        elif shape[: len(lanes)] == lanes:
+            found.append(place)
+        else:
+            raise Mixed
+    return found
+
+
+def _promised_of(jaxpr: Any) -> set[Any]:
+    """The variables of a jaxpr that promises in it may say something of."""
+    about: set[Any] = set()
+    for eqn in reversed(jaxpr.eqns):
+        if eqn.primitive is assume_p or not about.isdisjoint(eqn.outvars) or _holds_promises(eqn):
+            about.update(v for v in eqn.invars if type(v) is not Literal)
+    return about
+
+
+def _holds_promises(eqn: Any) -> bool:
+    if eqn.primitive in PLAIN:
+        return False
+    return any(e.primitive is assume_p or _holds_promises(e) for inner in children(eqn) for e in inner.eqns)
 
 
 def _through(jaxpr: Any, given: Sequence[Places]) -> list[Places]:

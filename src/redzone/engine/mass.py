@@ -140,9 +140,12 @@ def _updates(eqn: Any, axes: tuple[int, ...] | None) -> list[Any]:
 
 
 def altogether(program: Program, env: list[Any], slot: int) -> int | None:
-    """The most that all elements of an array add up to, where counts were scattered into it."""
+    """The most that the elements along the last dimension add up to, where counts were scattered into an array."""
     made = made_by(program, slot)
-    bounds = None if made is None else _mass(program, env, slot, dtype_info(made.eqn.outvars[0].aval.dtype))
+    if made is None:
+        return None
+    counts = made.eqn.outvars[0].aval
+    bounds = _mass(program, env, slot, dtype_info(counts.dtype), (len(counts.shape) - 1,))
     return None if bounds is None else bounds[1]
 
 

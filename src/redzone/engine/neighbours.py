@@ -15,8 +15,10 @@ import numpy as np
 
 from redzone.domains import DtypeInfo, Fact, dtype_info, settle, summarised
 from redzone.domains.fact import KEEP
+from redzone.engine.levels import ALL
 from redzone.engine.program import SIMPLE, Program, Step
-from redzone.engine.refine import ALL, Infeasible, Refiner
+from redzone.engine.refine import Refiner
+from redzone.engine.relations import Infeasible
 from redzone.engine.rising import Cut, Rows, cut_of, parts_of
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME

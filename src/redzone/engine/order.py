@@ -10,13 +10,14 @@ does not matter how it is rounded.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, settle, summarised
-from redzone.domains.symbolic import at_most, fits, larger, smaller
+from redzone.domains.symbolic import at_most, fits, is_symbolic, larger, smaller
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
@@ -33,15 +34,19 @@ _CONVERSIONS = (_P["convert_element_type_p"], _P["broadcast_in_dim_p"])
 class Midpoint:
     """The slots of two numbers, the steps for their difference and their midpoint."""
 
-    __slots__ = ("carries", "difference", "high", "low", "middle", "more", "rounds_down")
+    __slots__ = ("added", "carries", "difference", "high", "low", "middle", "more", "rounds_down")
 
-    def __init__(self, low: int, high: int, difference: Step, middle: Step, rounds_down: bool, more: int) -> None:
+    def __init__(
+        self, low: int, high: int, difference: Step, middle: Step, rounds_down: bool, added: int, more: int
+    ) -> None:
         self.low = low
         self.high = high
         self.difference = difference
         self.middle = middle
         self.rounds_down = rounds_down
         """Whether half of a negative difference is rounded down too."""
+        self.added = added
+        """What is added to the difference before it is halved."""
         self.more = more
         """The midpoint is half of their sum and this, rounded down."""
         self.carries: tuple[int, int] | None = None
@@ -73,13 +78,13 @@ def midpoints(body: Program, carries: dict[int, int]) -> list[Midpoint]:
             known = None if halved is None else _halved_difference(body, halved)
             if halved is None or known is None:
                 continue
-            difference, more = known
+            difference, added = known
             high, low = difference.ins
             if end != (low if sign == 1 else high):
                 continue
             rounds_down = halved.rule is FLOOR_DIVIDE or halved.eqn.primitive is _ARITHMETIC
             # high less half of the difference is half of the sum, rounded up.
-            one = Midpoint(low, high, difference, step, rounds_down, more if sign == 1 else 1 - more)
+            one = Midpoint(low, high, difference, step, rounds_down, added, added if sign == 1 else 1 - added)
             if low in slots and high in slots and not one.more:
                 ends = (slots[low], slots[high])
                 one.carries = ends if _kept_in_order(body, *ends, low, high, step.outs[0]) else None
@@ -134,7 +139,9 @@ def _kept_in_order(body: Program, low: int, high: int, low_slot: int, high_slot:
 
 
 def starts_in_order(low: Fact, high: Fact) -> bool:
-    return bool(np.all(np.asarray(low.hi <= high.lo)))
+    if low.kept or high.kept:
+        return not is_symbolic(low.hi) and not is_symbolic(high.lo) and bool(np.all(low.hi <= high.lo))
+    return bool(at_most(low.hi, high.lo))
 
 
 def ordered_steps(found: list[Midpoint], held: list[Midpoint]) -> dict[Step, Callable[[list[Any]], Fact]]:
@@ -146,6 +153,39 @@ def ordered_steps(found: list[Midpoint], held: list[Midpoint]) -> dict[Step, Cal
             special[one.middle] = _between(one)
         elif one.rounds_down:
             special[one.middle] = _mean(one)
+    return special
+
+
+@contextmanager
+def in_turns(body: Program, now: dict[int, Fact]) -> Iterator[None]:
+    """While iterations are looked at one by one: an order counts only if none of them can break it.
+
+    What is known of one iteration says nothing of those before it. Where a difference wraps in one of them the order is
+    gone for good, so it has to fit whatever the carries are in any.
+    """
+    usual = body.special
+    body.special = _lasting(body, now)
+    try:
+        yield
+    finally:
+        body.special = usual
+
+
+def _lasting(body: Program, now: dict[int, Fact]) -> dict[Step, Any] | None:
+    usual: dict[Step, Any] | None = body.special
+    if not usual:
+        return usual
+    special = dict(usual)
+    found: list[Midpoint] = body.memo.get("midpoints") or []
+    for one in found:
+        if one.carries is None:
+            continue
+        low, high = one.carries
+        if not _fits(one, summarised(now[low]), summarised(now[high])):
+            special.pop(one.difference, None)
+            special.pop(one.middle, None)
+            if one.rounds_down:
+                special[one.middle] = _mean(one)
     return special
 
 
@@ -175,11 +215,13 @@ def _mean(one: Midpoint) -> Callable[[list[Any]], Fact]:
     def middle(env: list[Any]) -> Fact:
         a, b = summarised(env[one.low]), summarised(env[one.high])
         info = dtype_info(one.difference.eqn.outvars[0].aval.dtype)
-        spare = abs(one.more) + 1 if one.more else 0
+        spare = abs(one.added)
         if not fits(b.lo - a.hi - spare, b.hi - a.lo + spare, info.min, info.max):
             return _plainly(one.middle, env)
         if all(type(n) is int for n in (a.lo, a.hi, b.lo, b.hi)):
-            return settle((a.lo + b.lo + one.more) // 2, (a.hi + b.hi + one.more) // 2)
+            # Far more than half of the sum need not be between the two, nor inside their type.
+            lo, hi = (a.lo + b.lo + one.more) // 2, (a.hi + b.hi + one.more) // 2
+            return settle(lo, hi) if fits(lo, hi, info.min, info.max) else _plainly(one.middle, env)
         if one.more not in (0, 1):
             return _plainly(one.middle, env)
         # Between sizes without numbers: not below the less, not above the greater, and before it if the other is.
@@ -190,12 +232,13 @@ def _mean(one: Midpoint) -> Callable[[list[Any]], Fact]:
 
 
 def _fits(one: Midpoint, low: Fact, high: Fact) -> bool:
-    """Whether the difference stays inside its integer type; else it wraps and the order says nothing.
+    """Whether the difference, and what is added to it, stays inside its integer type; else it wraps and the order says
+    nothing.
 
     Nor does it where the bounds leave no room for it: such an iteration is never run.
     """
-    room = high.hi - low.lo
-    return at_most(room, -1) is not True and bool(room <= dtype_info(one.difference.eqn.outvars[0].aval.dtype).max)
+    room, info = high.hi - low.lo, dtype_info(one.difference.eqn.outvars[0].aval.dtype)
+    return at_most(room, -1) is not True and bool(at_most(room + one.added, info.max))
 
 
 def _plainly(step: Step, env: list[Any]) -> Fact:

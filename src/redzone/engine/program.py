@@ -92,6 +92,20 @@ class Assumption(NamedTuple):
     is_condition: bool
 
 
+class Passage(NamedTuple):
+    """How a condition lets through what an access reads or writes."""
+
+    use: int
+    """Which of its uses that is for."""
+    least: int
+    most: int
+    """What the condition must be between."""
+    shape: tuple[Any, ...]
+    """The condition's own."""
+    rows: tuple[int, ...]
+    """The dimensions of the index tuples along which it is one for all, though it has others."""
+
+
 class Program:
     """Steps in execution order over a flat list of slots."""
 
@@ -150,11 +164,9 @@ class Program:
         """The environment of the latest run: the next one computes again only what its inputs change."""
         self.calls: dict[int, tuple[Step, frozenset[int]]] = {}
         """By identity of a step that is an access: the step, and the calls it was inlined from, by theirs."""
-        self.masks: list[
-            tuple[tuple[int, tuple[int, ...]], int, tuple[int, int, int, tuple[Any, ...]], frozenset[int]]
-        ] = []
-        """((identity of an access, the calls around it), slot of a select's condition, (which use, the least and the
-        most that let what was accessed through, the condition's shape), the calls the select was inlined from)."""
+        self.masks: list[tuple[tuple[int, tuple[int, ...]], int, Passage, frozenset[int]]] = []
+        """((identity of an access, the calls around it), slot of a select's condition, how that lets what was accessed
+        through, the calls the select was inlined from)."""
         self.special: dict[Step, Any] | None = None
         """Steps computed in a better way than their rule, while something about the inputs is known."""
         self.ordered: frozenset[Step] = frozenset()

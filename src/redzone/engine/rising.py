@@ -13,8 +13,10 @@ import numpy as np
 
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
 from redzone.domains.fact import is_small
+from redzone.engine.levels import ALL
 from redzone.engine.program import SIMPLE, Program, Step
-from redzone.engine.refine import ALL, Infeasible, Refiner
+from redzone.engine.refine import Refiner
+from redzone.engine.relations import Infeasible
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.engine.inventory import CALLS, SHARD_MAP_P
+from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
 from redzone.rules import Rule, floats
 
 if TYPE_CHECKING:
-    from redzone.engine.slice import Frame
+    from redzone.engine.frames import Frame
 
 _P = primitives()
 
@@ -27,13 +28,18 @@ def _named(*names: str) -> frozenset[Any]:
 
 
 #: What makes constants, in place of a primitive, what makes the program's inputs, and those of a part of it.
-_CONSTANT, _INPUT, _GIVEN = "constant", "input", "given"
+CONSTANT, _INPUT, GIVEN = "constant", "input", "given"
 #: What gives a number another place, or another sign, and nothing else.
 MOVES = _named("broadcast_in_dim", "reshape", "squeeze", "slice", "transpose", "rev", "copy", "stop_gradient", "neg")
+#: What is nothing to the compiler but another name.
+_NAMES = _named("name", "pvary", "pcast", "sharding_constraint", "mesh_cast", "reshard") | {assume_p}
 #: What no compiler takes apart to put a product or sum of its own together.
 APART = _named("max", "min", "clamp", "floor", "ceil", "round", "bitcast_convert_type", "dynamic_slice", "gather")
-APART |= {_CONSTANT, _INPUT, _P["convert_element_type_p"]}
+APART |= {CONSTANT, _INPUT, _P["convert_element_type_p"]}
 _LIMITS = _named("max", "min", "clamp")
+#: What is rounded wherever it is used, as a sum is, or is no product that was selected or put beside others.
+_NO_PRODUCTS = APART | _named("add", "sub", "rem", "abs", "sqrt", "exp", "exp2", "log", "log1p", "sin", "cos", "tanh")
+_NO_PRODUCTS |= _named("logistic", "select_n", "cumsum", "cummax", "cummin", "sort")
 _READS = _named("dynamic_slice", "gather")
 _CONVERT, _ADD, _SUB, _MUL, _FLOOR = (_P[n + "_p"] for n in ("convert_element_type", "add", "sub", "mul", "floor"))
 #: What a compiler may fuse with what makes its operands, or put its constants together with theirs.
@@ -84,10 +90,10 @@ def is_limited(frame: Frame, atom: Any) -> bool:
 
 def settled(frame: Frame, atom: Any) -> str:
     """Whether a number is one wherever it is used: "constant" or "rounded", or "read", of what may be a product yet."""
-    frame, atom, made = _source(frame, atom)
+    frame, atom, made = source(frame, atom)
     if made is _SUB:
         return "rounded" if _is_fraction(frame, *frame.maker(atom).invars) else ""
-    if made is _CONSTANT:
+    if made is CONSTANT:
         return "constant"
     if made in _READS:
         return "rounded" if _made_by(frame, frame.maker(atom).invars[0]) is _INPUT else "read"
@@ -108,19 +114,25 @@ def _is_rounded(frame: Frame, atom: Any) -> bool:
 
 
 def _is_fraction(frame: Frame, number: Any, whole: Any) -> bool:
-    """Whether one is the other rounded down, and that very number: a product not yet rounded may be below itself."""
+    """Whether one is the other rounded down, and that very number: a product not yet rounded may be below itself.
+
+    Quotients, powers and what is given from elsewhere may be products too; and so may what is read of an array.
+    """
     made = None if type(whole) is Literal else frame.maker(whole)
     if made is None or made.primitive is not _FLOOR or made.invars[0] is not number:
         return False
-    return _made_by(frame, number) is not _MUL
+    at, atom, primitive = source(frame, number)
+    if primitive in _READS:
+        primitive = _made_by(at, at.maker(atom).invars[0])
+    return primitive in _NO_PRODUCTS
 
 
 def _made_by(frame: Frame, atom: Any) -> Any:
     """The primitive that makes a number, wherever it is moved and through whichever calls."""
-    return _source(frame, atom)[2]
+    return source(frame, atom)[2]
 
 
-def _source(frame: Frame, atom: Any) -> tuple[Frame, Any, Any]:
+def source(frame: Frame, atom: Any) -> tuple[Frame, Any, Any]:
     """The same, and the number before it was moved, and where that is."""
     while type(atom) is not Literal and atom not in frame.consts:
         outer = frame.bindings.get(atom)
@@ -131,19 +143,21 @@ def _source(frame: Frame, atom: Any) -> tuple[Frame, Any, Any]:
         if made is None:
             # Only of the whole program it is known that nothing is put together with what makes its inputs.
             whole = frame.parent is None and frame.jaxpr is frame.slicer.inventory.keep[0]
-            return frame, atom, _INPUT if whole else _GIVEN
+            return frame, atom, _INPUT if whole else GIVEN
         if made.primitive in CALLS and made.primitive is not SHARD_MAP_P:
             inner, consts = open_jaxpr(made.params[CALLS[made.primitive]])
             if len(inner.invars) != len(made.invars) or len(inner.outvars) != len(made.outvars):
                 return frame, atom, made.primitive
             result = inner.outvars[made.outvars.index(atom)]
             frame, atom = frame.inside(inner, dict(zip(inner.invars, made.invars, strict=True)), consts), result
-        elif made.primitive in MOVES or (
-            made.primitive is _CONVERT and made.invars[0].aval.dtype == made.outvars[0].aval.dtype
+        elif (
+            made.primitive in MOVES
+            or made.primitive in _NAMES
+            or (made.primitive is _CONVERT and made.invars[0].aval.dtype == made.outvars[0].aval.dtype)
         ):
             atom = made.invars[0]
         elif made.primitive is _CONVERT and not dtype_info(made.invars[0].aval.dtype).integral:
             return frame, atom, _MUL  # Nobody knows what becomes of a number that is made in another type.
         else:
             return frame, atom, made.primitive
-    return frame, atom, _CONSTANT
+    return frame, atom, CONSTANT

@@ -127,7 +127,7 @@ def search_of(jaxpr: Any, consts: int, fixed: dict[int, int]) -> Search | None:
     if query not in inputs or array not in inputs:
         return None
     right = compared.primitive is _LT_TO
-    return Search(inputs.index(array), inputs.index(query), int(array.aval.shape[0]), right)
+    return Search(inputs.index(array), inputs.index(query), int(array.aval.shape[-1]), right)
 
 
 def _is(value: Any, number: float) -> bool:
@@ -180,18 +180,21 @@ def _without_zeros_and_nans(made: dict[Any, Any], atom: Any) -> Any:
 
 def _spread(made: dict[Any, Any], atom: Any) -> Any:
     eqn = made.get(atom) if type(atom) is not Literal else None
-    return eqn.invars[0] if eqn is not None and eqn.primitive is _BROADCAST else atom
+    return _spread(made, eqn.invars[0]) if eqn is not None and eqn.primitive is _BROADCAST else atom
 
 
 def _element_at(made: dict[Any, Any], element: Any, index: Any) -> Any:
-    """The one-dimensional array whose element at the index this is."""
+    """The one-dimensional array whose element at the index this is, or the array of rows each of whose elements is."""
     eqn = made.get(element) if type(element) is not Literal else None
     while eqn is not None and eqn.primitive in _MOVES and eqn.primitive is not _BROADCAST:
         eqn = made.get(eqn.invars[0])
     if eqn is None or eqn.primitive not in (_GATHER, _DYNAMIC_SLICE):
         return None
     array, at = eqn.invars[0], eqn.invars[1]
-    if len(array.aval.shape) != 1 or tuple(eqn.params["slice_sizes"]) != (1,) or type(array.aval.shape[0]) is not int:
+    rows = len(array.aval.shape) - 1
+    if rows < 0 or set(eqn.params["slice_sizes"]) != {1} or any(type(n) is not int for n in array.aval.shape):
+        return None
+    if rows and (eqn.primitive is not _GATHER or not _is_in_each_row(eqn, rows)):
         return None
     if eqn.primitive is _GATHER:
         spread = made.get(at) if type(at) is not Literal else None
@@ -204,6 +207,17 @@ def _element_at(made: dict[Any, Any], element: Any, index: Any) -> Any:
             return None
         at = spread.invars[0]
     return array if at is index else None
+
+
+def _is_in_each_row(eqn: Any, rows: int) -> bool:
+    """Whether a gather reads one element of each row, of so many dimensions of rows, at an index of its own."""
+    numbers, array, indices = eqn.params["dimension_numbers"], eqn.invars[0].aval, eqn.invars[1].aval
+    first = tuple(range(rows))
+    return (
+        tuple(numbers.operand_batching_dims) == tuple(numbers.start_indices_batching_dims) == first
+        and tuple(numbers.start_index_map) == (rows,)
+        and tuple(indices.shape) == (*array.shape[:-1], 1)
+    )
 
 
 #: A variable and the jaxpr it belongs to, with what it is another name of looked through.
@@ -286,7 +300,10 @@ def _sorted_from(resolve: Resolve, at: Any, atom: Any) -> tuple[Any, Any] | None
 
 
 def is_last(resolve: Resolve, frame: Any, atom: Any, array: tuple[Any, Any], size: Any) -> bool:
-    """Whether an atom is the last element of the array."""
+    """Whether an atom is the last element of the array, or those of its rows, each in its place."""
+    rows = tuple(array[1].aval.shape[:-1])
+    if rows and atom.aval.shape != rows:
+        return False
     for _ in range(4):
         frame, atom = resolve(frame, atom)
         eqn = None if type(atom) is Literal else frame.maker(atom)
@@ -296,8 +313,9 @@ def is_last(resolve: Resolve, frame: Any, atom: Any, array: tuple[Any, Any], siz
             p = eqn.params
             found, var = resolve(frame, eqn.invars[0])
             same = found is array[0] and var is array[1]
-            return same and tuple(p["start_indices"]) == (size - 1,) and tuple(p["limit_indices"]) == (size,)
-        if eqn.primitive not in _MOVES:
+            starts, limits, first = tuple(p["start_indices"]), tuple(p["limit_indices"]), (0,) * len(rows)
+            return same and starts == (*first, size - 1) and limits == (*rows, size)
+        if eqn.primitive not in _MOVES or (rows and not _drops_ones(eqn, rows)):
             return False
         atom = eqn.invars[0]
     return False
@@ -364,3 +382,8 @@ def ends_of(placed: Placed, array: Fact, query: Fact, low: Fact, high: Fact, rou
 def _is_number(bound: Any) -> bool:
     """Whether a bound is known, for all elements or each of them: no size without a number."""
     return type(bound) in (int, float, np.ndarray)
+
+
+def _drops_ones(eqn: Any, rows: tuple[Any, ...]) -> bool:
+    """Whether a rearrangement leaves as many rows as there are, one element of each, in their order."""
+    return eqn.invars[0].aval.shape == (*rows, 1) and eqn.primitive is not _BROADCAST

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from redzone.domains import dtype_info
+from redzone.domains import Fact, dtype_info, summarised
 from redzone.engine.program import COND, SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
@@ -70,6 +70,33 @@ def moves(body: Program, one: tuple[int, int], other: tuple[int, int], sign: int
     return known
 
 
+def moves_where(
+    body: Program, one: tuple[int, int], other: tuple[int, int], sign: int, known: dict[int, Fact]
+) -> tuple[int, int] | None:
+    """The same in an iteration that starts with these facts, which exclude some of its ways."""
+    mine, theirs = ways(body, *one), ways(body, *other)
+    if mine is None or theirs is None:
+        return None
+    pairs = itertools.product(mine, theirs)
+    sums = [a + sign * b for (x, a), (y, b) in pairs if (both := _both(x, y)) is not None and _is_left(both, known)]
+    return (min(sums), max(sums)) if sums else None
+
+
+def _is_left(case: Case, known: dict[int, Fact]) -> bool:
+    """Whether numbers between known bounds may be so to the constants they are compared with."""
+    for key, answers in case.items():
+        fact = known.get(key[1]) if type(key) is tuple and key[0] == "order" and key[3] is not None else None
+        if fact is None:
+            continue
+        whole, number = summarised(fact), key[3]
+        if type(whole.lo) is not int or type(whole.hi) is not int:
+            continue
+        may = {_LESS: whole.lo < number, _SAME: whole.lo <= number <= whole.hi, _MORE: whole.hi > number}
+        if not any(may[answer] for answer in answers):
+            return False
+    return True
+
+
 def ways(body: Program, first: int, out: int) -> tuple[Way, ...] | None:
     """The ways in which an iteration adds a constant to a carry; None where it does something else."""
     key = ("ways", first, out)
@@ -118,11 +145,26 @@ def _ways(body: Program, first: int, slot: int, depth: int) -> tuple[Way, ...] |
         return None
     gone: list[Way] = []
     for k in (0, 1):
+        asked = _asked(body, step.ins[0], bool(k), depth)
         chosen = _ways(body, first, step.ins[1 + k], depth - 1)
+        if chosen is None and _stands_at(body, first, step.ins[1 + k], asked):
+            chosen = (({}, 0),)
         if chosen is None:
             return None
-        gone += _under(_asked(body, step.ins[0], bool(k), depth), chosen)
+        gone += _under(asked, chosen)
     return _few(gone)
+
+
+def _stands_at(body: Program, first: int, slot: int, asked: list[Case]) -> bool:
+    """Whether a constant is what the carry is whenever one of these cases holds: `where(i == 0, 0, i - 1)`."""
+    number = _constant(body, slot)
+    if number is None or first == _NOTHING:
+        return False
+    return all(
+        any(type(k) is tuple and k[0] == "order" and k[1] == first and k[3] == number and answers == {_SAME}
+            for k, answers in case.items())
+        for case in asked
+    )  # fmt: skip
 
 
 def _fits(some: tuple[Way, ...] | None, var: Any) -> bool:

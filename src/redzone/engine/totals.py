@@ -12,9 +12,11 @@ import math
 from typing import Any, NamedTuple
 
 from redzone.domains import Fact, dtype_info, meet, summarised
+from redzone.engine.levels import ALL
 from redzone.engine.mass import running_sum
 from redzone.engine.program import SIMPLE, Program, Step
-from redzone.engine.refine import ALL, Infeasible, Refiner
+from redzone.engine.refine import Refiner
+from redzone.engine.relations import Infeasible
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 

@@ -20,7 +20,8 @@ from redzone.rules import RULES, Rule
 from redzone.rules.table import SAME
 
 if TYPE_CHECKING:
-    from redzone.engine.slice import Frame, _Build
+    from redzone.engine.frames import Frame
+    from redzone.engine.slots import Slots
 
 #: How many windows of one array an elementwise equation is made for; beyond, the array is computed once.
 MANY = 8
@@ -104,7 +105,7 @@ def is_followed(aval: Any) -> bool:
     return _INT.issuperset(map(type, shape)) and 0 not in shape
 
 
-def read(build: _Build, eqn: Any, frame: Frame) -> bool:
+def read(build: Slots, eqn: Any, frame: Frame) -> bool:
     """Follow the result of a slice or squeeze that was asked for; False where it is an ordinary step."""
     out, source = eqn.outvars[0], eqn.invars[0]
     if not is_followed(source.aval) or not is_followed(out.aval) or type(source) is Literal:
@@ -114,7 +115,7 @@ def read(build: _Build, eqn: Any, frame: Frame) -> bool:
     return _MOVES[eqn.primitive](build, eqn, frame, want)
 
 
-def unstack(build: _Build, eqn: Any, frame: Frame) -> None:
+def unstack(build: Slots, eqn: Any, frame: Frame) -> None:
     """Take those of an unstack's results that were asked for from its operand, one by one."""
     for out in eqn.outvars:
         slot = frame.slots.get(out)
@@ -123,7 +124,7 @@ def unstack(build: _Build, eqn: Any, frame: Frame) -> None:
             _unstacked(build, eqn, frame, out, Want(slot, (0,) * len(shape), shape, shape, None))
 
 
-def _unstacked(build: _Build, eqn: Any, frame: Frame, out: Any, want: Want) -> None:
+def _unstacked(build: Slots, eqn: Any, frame: Frame, out: Any, want: Want) -> None:
     """Ask for a window of one of the results of an unstack where it lies in the operand."""
     source, axis = eqn.invars[0], int(eqn.params["axis"])
     number = next(k for k, v in enumerate(eqn.outvars) if v is out)
@@ -138,7 +139,7 @@ def may_follow(eqn: Any) -> bool:
     return eqn.primitive in _MOVES or eqn.primitive is UNSTACK or (rule is not None and rule.pointwise)
 
 
-def flush(build: _Build, eqn: Any, frame: Frame, out: Any) -> None:
+def flush(build: Slots, eqn: Any, frame: Frame, out: Any) -> None:
     """Follow the windows asked for of an equation's result through it."""
     wants = frame.wanted.pop(out)
     frame.pending -= 1
@@ -157,7 +158,7 @@ def flush(build: _Build, eqn: Any, frame: Frame, out: Any) -> None:
             cut(build, eqn, frame, out, want)
 
 
-def flush_inputs(build: _Build, frame: Frame) -> None:
+def flush_inputs(build: Slots, frame: Frame) -> None:
     """Cut the windows that were followed to a program's inputs."""
     while frame.wanted:
         atom, wants = frame.wanted.popitem()
@@ -165,7 +166,7 @@ def flush_inputs(build: _Build, frame: Frame) -> None:
             cut(build, frame.jaxpr.eqns[0], frame, atom, want)
 
 
-def ask(build: _Build, eqn: Any, frame: Frame, atom: Any, want: Want) -> None:
+def ask(build: Slots, eqn: Any, frame: Frame, atom: Any, want: Want) -> None:
     """Ask for a window of an atom."""
     frame, atom = frame.outer(atom)
     aval = atom.aval
@@ -192,7 +193,7 @@ def _put(frame: Frame, atom: Any, wants: dict[Any, Want]) -> None:
     frame.wanted[atom] = wants
 
 
-def cut(build: _Build, eqn: Any, frame: Frame, atom: Any, want: Want) -> None:
+def cut(build: Slots, eqn: Any, frame: Frame, atom: Any, want: Want) -> None:
     """Take a window from the whole array."""
     aval, source, target = atom.aval, build.slot(frame, atom), want.slot
     sliced = want.sizes != aval.shape
@@ -236,7 +237,7 @@ def _copy(eqn: Any, atom: Any, shape: tuple[int, ...]) -> Made:
 # Through one equation each; False where its whole result is needed
 
 
-def _slice(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+def _slice(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     params = eqn.params
     if params["strides"] is not None and any(n != 1 for n in params["strides"]):
         return False
@@ -245,7 +246,7 @@ def _slice(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
     return True
 
 
-def _squeeze(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+def _squeeze(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     starts, sizes = list(want.starts), list(want.sizes)
     for d in sorted(eqn.params["dimensions"]):
         starts.insert(d, 0)
@@ -254,12 +255,12 @@ def _squeeze(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
     return True
 
 
-def _same(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+def _same(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     ask(build, eqn, frame, eqn.invars[0], want)
     return True
 
 
-def _broadcast(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+def _broadcast(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     dims, shape = eqn.params["broadcast_dimensions"], eqn.invars[0].aval.shape
     if not is_followed(eqn.invars[0].aval):
         return False
@@ -271,7 +272,7 @@ def _broadcast(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
     return True
 
 
-def _reshape(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+def _reshape(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     """One element, by its number; more only where nothing but dimensions of one element changes."""
     old, new = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape
     if eqn.params.get("dimensions") is not None or not is_followed(eqn.invars[0].aval):
@@ -297,7 +298,7 @@ def _reshape(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
     return True
 
 
-def _concatenate(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+def _concatenate(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     axis = int(eqn.params["dimension"])
     start: Any = 0
     first, last = want.starts[axis], want.starts[axis] + want.sizes[axis]
@@ -322,14 +323,14 @@ class Write(NamedTuple):
     """Which dimension of the array each dimension of the update is; its others have one element."""
 
 
-def _write(build: _Build, eqn: Any) -> Write | None:
+def _write(build: Slots, eqn: Any) -> Write | None:
     writes = build.slicer.writes
     if id(eqn) not in writes:
         writes[id(eqn)] = _known_write(build, eqn)
     return writes[id(eqn)]
 
 
-def _known_write(build: _Build, eqn: Any) -> Write | None:
+def _known_write(build: Slots, eqn: Any) -> Write | None:
     index = build.slicer.inventory.settled.get(id(eqn))
     if index is None:
         return None
@@ -349,7 +350,7 @@ def _known_write(build: _Build, eqn: Any) -> Write | None:
     return Write(tuple(first), site.window, update, places)
 
 
-def _beside(build: _Build, eqn: Any, frame: Frame, wants: dict[Any, Want]) -> dict[Any, Want]:
+def _beside(build: Slots, eqn: Any, frame: Frame, wants: dict[Any, Want]) -> dict[Any, Want]:
     """Hand the windows that a write leaves as they were on to the array before it; the others are left."""
     write, atom = _write(build, eqn), eqn.invars[0]
     if write is None or type(atom) is Literal or atom in frame.bindings or atom in frame.consts or atom in frame.wanted:
@@ -369,7 +370,7 @@ def _beside(build: _Build, eqn: Any, frame: Frame, wants: dict[Any, Want]) -> di
     return left
 
 
-def _written(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+def _written(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     """A write at a known place: beside it the array is as it was, inside it is what was written."""
     write = _write(build, eqn)
     if write is None:
@@ -393,7 +394,7 @@ def _written(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
     return True
 
 
-def _select(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+def _select(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     """A select of the windows of its cases; behind a case, another select by the same condition takes that case."""
     which, *cases = eqn.invars
     if len(cases) != 2:
@@ -419,7 +420,7 @@ def _select(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
     return True
 
 
-def _pointwise(build: _Build, eqn: Any, frame: Frame, want: Want) -> bool:
+def _pointwise(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     """An elementwise equation on the windows of its operands."""
     rule: Rule = RULES[eqn.primitive]
     out = eqn.outvars[0].aval

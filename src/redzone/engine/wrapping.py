@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from redzone.domains import Fact, join
+from redzone.domains import Fact, dtype_info, join
 from redzone.domains.fact import SMALL, apart, least, most, strided
 from redzone.engine.program import SIMPLE, Program, Step
-from redzone.frontend.compat import primitives
+from redzone.frontend.compat import Literal, primitives
 from redzone.rules import RULES
+
+if TYPE_CHECKING:
+    from redzone.engine.frames import Frame
+    from redzone.engine.slots import Slots
 
 _SELECT = RULES[primitives()["select_n_p"]]
 _LT, _ADD = primitives()["lt_p"], primitives()["add_p"]
+_COMPARES, _ADDS = RULES[_LT], RULES[_ADD]
 
 
 def wrapped_by(program: Program, step: Step) -> int | None:
@@ -83,3 +89,33 @@ def from_the_end(index: Fact, n: Any) -> Fact | None:
     if below is None or rest is None:
         return below or rest
     return join(below, rest)
+
+
+def made_at_once(build: Slots, eqns: Sequence[Any], at: int, frame: Frame) -> bool:
+    """Make the steps of jnp's wrap of a negative index, `i < 0 ? i + n : i`, at once; False for another select.
+
+    It is three equations, one after the other, that nothing else looks at, before nearly every access.
+    """
+    if at < 2:
+        return False
+    test, moved, select = eqns[at - 2 : at + 1]
+    if moved.primitive is not _ADD or test.primitive is not _LT or len(select.invars) != 3:
+        return False
+    which, index, other = select.invars
+    if which is not test.outvars[0] or other is not moved.outvars[0] or type(index) is Literal:
+        return False
+    slots, (first, zero), (second, size) = frame.slots, test.invars, moved.invars
+    if first is not index or second is not index or type(zero) is not Literal or type(size) is not Literal:
+        return False
+    if which in slots or other in slots or which in frame.wanted or other in frame.wanted:
+        return False
+    if not dtype_info(index.aval.dtype).integral:
+        return False
+    known = slots.get(index)
+    slot, tested, added = build.slot(frame, index) if known is None else known, build.new(), build.new()
+    build.steps += (
+        Step(SIMPLE, select, (tested, slot, added), (slots[select.outvars[0]],), _SELECT),
+        Step(SIMPLE, moved, (slot, build.literal(size)), (added,), _ADDS),
+        Step(SIMPLE, test, (slot, build.literal(zero)), (tested,), _COMPARES),
+    )
+    return True

@@ -27,8 +27,10 @@ class _Seen(Exception):
 class Bare:
     """What is seen, in the jaxprs asked about, whatever any condition says."""
 
-    def __init__(self, uses: Uses) -> None:
+    def __init__(self, uses: Uses, lanes: bool) -> None:
         self.uses = uses
+        self.lanes = lanes
+        """Whether conditions may have a number for each of several lanes, not one for all."""
         self.known: dict[int, dict[Any, bool]] = {}
         """By jaxpr, then by variable: whether it is."""
         self.passed: dict[tuple[int, int], list[int]] = {}
@@ -116,8 +118,8 @@ class Bare:
         return found
 
     def may_be_told(self, jaxpr: Any, atom: Any) -> bool:
-        """Whether a condition may be made of single numbers, or of what the jaxpr is given."""
-        while type(atom) is not Literal and atom.aval.shape:
+        """Whether a condition may be made of single numbers, or of what the jaxpr is given; of lanes, of anything."""
+        while type(atom) is not Literal and atom.aval.shape and not self.lanes:
             made = self.uses.maker(jaxpr, atom)
             if made is None:
                 return jaxpr is not self.uses.whole

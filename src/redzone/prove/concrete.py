@@ -12,7 +12,7 @@ from redzone.domains import dtype_info
 from redzone.domains.fact import NORMAL
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import bind, primitives
-from redzone.prove.concrete_arrays import ARRAYS, ORDERING, Windows, only_window
+from redzone.prove.concrete_arrays import ARRAYS, ORDERING, Windows, has_one_zero, one_zero, only_window
 from redzone.prove.concrete_made import MADE
 from redzone.prove.concrete_random import random_function
 from redzone.prove.rough import dotted
@@ -45,7 +45,7 @@ def is_exact_here(eqn: Any) -> bool:
         # A float of 16 bits is exact in 32, and as an integer.
         widened = name == "convert_element_type" and info.bits == 16 and _is_wide(eqn.outvars[0])
         narrow = info.bits < 32 and not widened
-        if info.kind == "x":
+        if info.kind == "x" or (info.kind in "iu" and info.bits < 8 and name not in _REARRANGED):
             return False
         if info.kind == "f" and name not in _MOVING and (narrow or (name not in _IEEE and not _writes_once(eqn))):
             return False
@@ -66,21 +66,27 @@ def _is_wide(var: Any) -> bool:
     return info.kind != "f" or info.bits >= 32
 
 
-_MOVING = frozenset(
+#: What numpy does with integers of less than a byte too, of which it knows little else.
+_REARRANGED = frozenset(
     {
         "broadcast_in_dim",
         "squeeze",
         "reshape",
         "transpose",
         "concatenate",
-        "stack",
-        "rev",
-        "pad",
         "slice",
         "select_n",
         "copy",
         "stop_gradient",
         "dynamic_slice",
+    }
+)
+_MOVING = frozenset(
+    {
+        *_REARRANGED,
+        "stack",
+        "rev",
+        "pad",
         "dynamic_update_slice",
         "gather",
         "scatter",
@@ -140,7 +146,12 @@ def exact_functions(eqn: Any) -> tuple[Callable[..., Any] | None, Callable[[list
     made = MADE.get(eqn.primitive.name)
     single = made(eqn) if made is not None else None
     if single is not None and _computes_floats(eqn):
-        return None, lambda values: _unless_subnormal([single(*values)], values)
+        picks = eqn.primitive.name in ("max", "min")
+
+        def computed(values: list[Any]) -> list[Any] | None:
+            return _unless_subnormal([single(*values)], values) if not picks or has_one_zero(*values) else None
+
+        return None, computed
     if single is not None:
         return single, lambda values: [single(*values)]
     function, dtypes = _NUMPY.get(eqn.primitive), [v.aval.dtype for v in eqn.outvars]
@@ -286,6 +297,7 @@ def _dot(eqn: Any, a: Any, b: Any) -> Any:
 
 @exact("clamp")
 def _clamp(eqn: Any, low: Any, x: Any, high: Any) -> Any:
+    one_zero(low, x, high)
     return np.minimum(np.maximum(x, low), high)
 
 

@@ -95,9 +95,14 @@ def _named(*names: str) -> Callable[[Any], Any]:
     return register
 
 
-def _one_zero(*arrays: Any) -> None:
+def has_one_zero(*arrays: Any) -> bool:
+    """Whether floats have no zeros of both signs: which of those is the larger, numpy and XLA do not agree on."""
     signs = {s for x in arrays if x.dtype.kind == "f" for s in np.unique(np.signbit(x[x == 0])).tolist()}
-    if len(signs) > 1:
+    return len(signs) < 2
+
+
+def one_zero(*arrays: Any) -> None:
+    if not has_one_zero(*arrays):
         raise NotImplementedError("which of two zeros is the larger")
 
 
@@ -108,7 +113,7 @@ def _reduction(*names: str, function: Any, first: Callable[[Any], Any]) -> None:
         axes = eqn.params["axes"]
         if others or not all(isinstance(a, int | np.integer) for a in axes):
             raise NotImplementedError("over devices")
-        _one_zero(x)
+        one_zero(x)
         initial = np.asarray(first(dtype_info(x.dtype))).astype(x.dtype)
         return function.reduce(x, axis=tuple(axes), dtype=x.dtype, initial=initial)
 
@@ -211,7 +216,7 @@ def _pad(eqn: Any, x: Any, filling: Any) -> Any:
 def _sort(eqn: Any, *operands: Any) -> Any:
     """Stable, by the first operands; XLA and numpy both put NaN last and take both zeros as equal."""
     axis, keys = eqn.params["dimension"], eqn.params["num_keys"]
-    if not eqn.params["is_stable"] and len(operands) > 1:
+    if not eqn.params["is_stable"] and (len(operands) > 1 or not has_one_zero(*operands)):
         raise NotImplementedError("an order that is not determined")
     order = np.lexsort([np.moveaxis(k, axis, -1) for k in reversed(operands[:keys])], axis=-1)
     order = np.moveaxis(order, -1, axis)
@@ -223,7 +228,7 @@ def _top_k(eqn: Any, x: Any) -> Any:
     """The largest first, and of equal ones the first."""
     axis, k = eqn.params.get("axis", x.ndim - 1), eqn.params["k"]
     # On some machines 0 is larger than -0.
-    _one_zero(x)
+    one_zero(x)
     if np.isnan(x).any() if x.dtype.kind == "f" else False:
         raise NotImplementedError("NaN among the largest")
     # Ranks, so that the reverse order of any type is had by negation.
@@ -257,7 +262,7 @@ def _scatter(eqn: Any, x: Any, indices: Any, updates: Any) -> Any:
     if combine is _over and eqn.params.get("update_jaxpr") is not None:
         raise NotImplementedError("a function of its own")
     if combine in (np.minimum, np.maximum):
-        _one_zero(x, updates)
+        one_zero(x, updates)
     gone = sorted({*numbers.inserted_window_dims, *numbers.operand_batching_dims})
     kept = [d for d in range(x.ndim) if d not in gone]
     sizes = [1] * x.ndim

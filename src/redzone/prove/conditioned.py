@@ -7,6 +7,7 @@ proved the access.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -33,7 +34,7 @@ from redzone.prove.exact import Exact
 from redzone.prove.made_of import leaves_made_of
 from redzone.prove.need import FAR, Need
 from redzone.prove.pieces import Work
-from redzone.prove.replay import Purse
+from redzone.prove.purse import Purse
 from redzone.prove.seeking import LARGE, Seeking, is_integer, is_near
 from redzone.prove.states import is_flag
 from redzone.prove.sweep import Sweep, relevant
@@ -93,6 +94,7 @@ class Conditioned(Seeking):
             proposals.update(again)
         if common.budget:
             proved |= self.swept(open_sites, proposals, proved, common)
+        proved |= self.besides(open_sites, proposals, proved)
         proved |= self.guessed(open_sites, proposals, proved)
         # An index that the program keeps close to its array is its own to keep inside, not for a float to mend.
         proved -= {key for key in proved & self.limited if proposals[key].turned}
@@ -176,6 +178,47 @@ class Conditioned(Seeking):
         }
 
     @staged("conditions")
+    def besides(
+        self, open_sites: list[tuple[Site, list[Seen]]], proposals: dict[int, Proposal], proved: set[int]
+    ) -> set[int]:
+        """What is still open, proved under what the others ask for anyway."""
+        left = {id(site.eqn): seen for site, seen in open_sites if id(site.eqn) not in proved}
+        anyway = _together([proposals[key].needs for key in proved])
+        facts = narrowed(self.facts, anyway) if left and anyway else None
+        if facts is None:
+            return set()
+        found, seen = self.proves(facts, list(left))
+        found |= self.proved_exactly(facts, {k: v for k, v in seen.items() if k not in found})
+        askers = Counter(leaf for key in proved for leaf in proposals[key].needs)
+        for key, needs in self.pared({key: left[key] for key in found}, anyway, askers).items():
+            proposals[key] = Proposal(needs, False, None)
+        return {key for key in found if proposals[key].needs}
+
+    def pared(
+        self, found: dict[int, list[Seen]], joint: dict[int, Need], askers: Counter[int]
+    ) -> dict[int, dict[int, Need]]:
+        """By access, of those that joint conditions prove: which of these it was shown to need no others than.
+
+        What few accesses ask for is left out first, half of the inputs at a time: it may be far from what the others
+        hang on, and what it leaves of an input is no condition of theirs.
+        """
+        order = sorted(joint, key=lambda leaf: -askers[leaf])
+        mine = {key: relevant(seen, order) for key, seen in found.items()}
+        kept, size = {key: len(order) for key in found}, len(order) // 2
+        while size and self.can_afford():
+            fewer = {leaf: joint[leaf] for leaf in order[:size]}
+            # Those that all it leaves out is nothing to are as they were.
+            left = [key for key in found if kept[key] > size and not mine[key] <= fewer.keys()]
+            left = [key for key in left if kept[key] <= 2 * size + 1]
+            facts = narrowed(self.facts, fewer) if left else None
+            if facts is None:
+                break
+            for key in self.proves(facts, left)[0]:
+                kept[key] = size
+            size //= 2
+        return {key: {leaf: joint[leaf] for leaf in order[: kept[key]] if leaf in mine[key]} for key in found}
+
+    @staged("conditions")
     def swept(
         self,
         open_sites: list[tuple[Site, list[Seen]]],
@@ -198,15 +241,17 @@ class Conditioned(Seeking):
             return set()
         found, seen = self.proves(facts, hopeful)
         found |= self.proved_exactly(facts, {k: v for k, v in seen.items() if k not in found})
-        for key in found:
-            mine = relevant(left[key], list(joint))
-            needs = {leaf: n for leaf, n in joint.items() if leaf in mine}
+        askers = Counter(leaf for key in found for leaf in sweep.asked_for_by(key))
+        for key, needs in self.pared({key: left[key] for key in found}, joint, askers).items():
             proposals[key] = Proposal(needs, False, None, turned=sweep.turned)
         together = [*found]
         # Where others ask for more of the very numbers that an access hangs on, its own is what is told.
-        hurried = [key for key in together if _is_tighter(proposals[key].needs, sweep.asked_for_by(key))]
-        self.each_alone(sweep, hurried, proposals)
-        found -= {key for key in hurried if self.is_crushed(proposals[key], sweep.asked_for_by(key))}
+        own = {key: sweep.asked_for_by(key) for key in together}
+        hurried = [key for key in together if _is_tighter(proposals[key].needs, own[key])]
+        # So it is where they ask it of more inputs.
+        wider = [key for key in together if key in hurried or own[key].keys() < proposals[key].needs.keys()]
+        self.each_alone(sweep, wider, proposals)
+        found -= {key for key in hurried if self.is_crushed(proposals[key], own[key])}
         sites = self.analysis.inventory.sites
         # A range that only the access itself asks for may be too wide for it; a flag's two values are not.
         asked = {leaf for key in found for leaf in proposals[key].needs}
@@ -294,7 +339,7 @@ class Conditioned(Seeking):
                     # A guess that nothing hangs on is no condition; of a part, on what is more than all of the array.
                     kept = {leaf: Need(0, limit) for leaf in weakest} if end in parts else weakest
                     mine = {key for key in mine if self.hangs_on(key, kept)}
-                    proposals.update({key: Proposal(weakest, False, None) for key in mine})
+                    proposals.update({key: Proposal(weakest, False, None, guessed=True) for key in mine})
                     found |= mine
                     break
         return found
@@ -368,6 +413,15 @@ def _is_tighter(needs: dict[int, Need], own: dict[int, Need]) -> bool:
         if np.any((other.lo > mine.lo) & (mine.lo > -FAR)) or np.any((other.hi < mine.hi) & (mine.hi < FAR)):
             return True
     return False
+
+
+def _together(asked: Sequence[dict[int, Need]]) -> dict[int, Need]:
+    """What several sets of needs ask for together, but for inputs of which nothing would be left."""
+    joint: dict[int, Need] = {}
+    for needs in asked:
+        for leaf, need in needs.items():
+            joint[leaf] = joint[leaf].both(need) if leaf in joint else need
+    return {leaf: need for leaf, need in joint.items() if not need.empty()}
 
 
 def _restricted(needs: dict[int, Need], leaves: set[int]) -> Any:

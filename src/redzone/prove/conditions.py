@@ -39,6 +39,8 @@ class Proposal:
     """Whether arithmetic of floats was turned around for it, which is rounded."""
     shared: bool = False
     """Whether a bound on a sum was shared out among its terms for it."""
+    guessed: bool = False
+    """Whether nobody could say what it takes, and it was tried for being plain."""
 
     def key(self) -> Any:
         return tuple((leaf, hashable(n.lo), hashable(n.hi)) for leaf, n in sorted(self.needs.items()))

@@ -21,12 +21,7 @@ from redzone.prove.blame import loss_of, lost_at
 from redzone.prove.buffers import Buffers
 from redzone.prove.chain import chain_of
 from redzone.prove.conditioned import EACH, Conditioned
-from redzone.prove.conditions import (
-    Proposal,
-    Told,
-    as_conditions,
-    stays_in_lanes,
-)
+from redzone.prove.conditions import Proposal, Told, as_conditions, stays_in_lanes
 from redzone.prove.declared import declared_by, is_own_word
 from redzone.prove.exact import Exact
 from redzone.prove.lints import Lints
@@ -34,7 +29,7 @@ from redzone.prove.made_of import leaves_made_of
 from redzone.prove.masks import masked_sites
 from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
-from redzone.prove.replay import Purse
+from redzone.prove.purse import Purse
 from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SHORT, is_near, is_outside
 from redzone.prove.seen import is_close
 from redzone.prove.witness import DRAWS, at_random, has_sizes
@@ -141,6 +136,7 @@ class Deciding(Conditioned):
             self.cornered |= self.at_some_sizes([*still, *(site for site in broken if id(site.eqn) in proved)])
         self.cornered |= self.steered([site for site in still if id(site.eqn) not in self.cornered])
         self.cornered |= self.drawn([site for site in still if id(site.eqn) not in self.cornered])
+        self.cornered |= self.by_chance([site for site in still if id(site.eqn) not in self.cornered])
         shown = proved.difference(of_bools).union(self.cornered, self.wraps)
         self.cornered |= self.at_first([(site, seen) for site, seen in open_sites if id(site.eqn) not in shown])
         self.cornered |= self.together(open_sites)
@@ -315,10 +311,12 @@ class Deciding(Conditioned):
         family = "1" if site.effect == "read" else "2"
         wraps = id(site.eqn) in self.wraps
         outside = any(is_outside(site, one.facts) for one in seen)
-        # Where a condition is proved, on inputs that only decide which way the program goes, that is the verdict.
-        limited = id(site.eqn) in self.limited and not (
-            proved and leaves_made_of(seen).isdisjoint(proposal.needs) and not proposal.relations
-        )
+        # Where a condition is proved, on inputs that only decide which way the program goes, that is the verdict:
+        # unless it was a guess, of which nobody knows that the program is written for it. So it is where nothing but
+        # the narrow type of an input ends the index.
+        derived = proved and not proposal.guessed and not proposal.relations
+        steers = derived and leaves_made_of(seen).isdisjoint(proposal.needs)
+        limited = id(site.eqn) in self.limited and not (steers or (proved and self.is_of_a_narrow_type(site, seen)))
         blamed = proposal.made or self.breaks_contract(proposal)
         if id(site.eqn) in self.certain and not wraps and id(site.eqn) not in self.cornered:
             witness = self.late(site)
@@ -372,6 +370,12 @@ class Deciding(Conditioned):
             access.rule = "RZ301"
         access.fix = CODES[access.rule].fix
         access._loss = lambda: loss_of(access, seen, proposal.lost, self.traced.inputs)
+
+    def is_of_a_narrow_type(self, site: Site, seen: list[Seen]) -> bool:
+        """Whether an index goes as far as a narrow integer type of which an input without a promise is."""
+        narrow = self.narrowest(seen)
+        near = all(is_near(site, one) for one in seen) and not any(_is_promised(one.context) for one in seen)
+        return near and not all(is_near(site, one, narrow) for one in seen)
 
     def unsafe(self, access: Access, site: Site, witness: Witness) -> None:
         access.verdict, access.decided_by, access._witness = Verdict.UNSAFE, "replay", self.called(witness)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from redzone.domains import dtype_info
 from redzone.domains.affine import Linear, Region
 from redzone.engine.forward import Context
@@ -14,6 +16,10 @@ from redzone.prove.pieces import EVERYWHERE, PIECES, Handler, NotAffine, Piece, 
 if TYPE_CHECKING:
     from redzone.prove.elements import Elements
 
+#: How many values a factor or a shift may have for each to be looked at by itself.
+VALUES = 8
+#: No integer is beyond this.
+MOST = 2**64
 #: How many pieces a condition may have for the cases it chooses between to be told apart.
 CONDITIONS = 16
 
@@ -27,16 +33,60 @@ def _binary(combine: Callable[[Region, Linear, Linear], list[Piece]], ring: bool
 
 
 def _product(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
-    """Times a constant; where one factor is zero, the other does not matter."""
+    """Times a constant, or a number of which there are few; where one factor is zero, the other does not matter."""
     a, b = (self.operand(context, step, k, place, ring=True) for k in (0, 1))
     if sum(not x.terms for _, x in a) > sum(not y.terms for _, y in b):
         a, b = b, a
     pieces = [(region, y) for region, y in b if not y.terms and not y.const]
     for region, x, y in self.pairs(a, [(r, y) for r, y in b if y.terms or y.const]):
         if x.terms and y.terms:
-            raise NotAffine
-        pieces.append((region, x * y.const if not y.terms else y * x.const))
+            pieces += _multiplied(region, x, y)
+        else:
+            pieces.append((region, x * y.const if not y.terms else y * x.const))
     return pieces
+
+
+def _multiplied(region: Region, x: Linear, y: Linear) -> list[Piece]:
+    """A product of two numbers that vary, for each value of the one that has few."""
+    (low, high), (least, most) = region.bounds(x), region.bounds(y)
+    if high - low < most - least:
+        x, y = y, x
+    return [(inside, x * k.const) for inside, k in _told_apart([(region, y)])]
+
+
+def values_of(self: Elements, context: Context, step: Step, place: Place, least: int, most: int) -> list[Piece] | None:
+    """The second operand of a step as a constant where it is each of its values; None where those are many, or may lie
+    beyond these ends."""
+    lo, hi = context.env[step.ins[1]].lo, context.env[step.ins[1]].hi
+    if type(lo) is np.ndarray:
+        lo, hi = lo.min().item(), hi.max().item()
+    if type(lo) is not int or type(hi) is not int or not (least <= lo and hi <= most and hi - lo < VALUES):
+        return None
+    return _told_apart(self.operand(context, step, 1, place), lo, hi)
+
+
+def is_fixed(context: Context, step: Step) -> bool:
+    """Whether the second operand of a step is one number. A remainder by several is told from them by their relation
+    to it alone: it is less."""
+    by = context.env[step.ins[1]]
+    return bool(by.step == 0)
+
+
+def _told_apart(pieces: list[Piece], least: int = -MOST, most: int = MOST) -> list[Piece]:
+    """A number of few values, known to lie between two others, as a constant where it is each of them."""
+    found: list[Piece] = []
+    for region, value in pieces:
+        low, high = region.bounds(value)
+        low, high = max(low, least), min(high, most)
+        if high - low >= VALUES:
+            raise NotAffine
+        for k in range(low, high + 1):
+            inside = region.where(value - k, Linear(k) - value)
+            if inside is not None:
+                found.append((inside, Linear(k)))
+    if len(found) > PIECES:
+        raise NotAffine
+    return found
 
 
 def _larger(region: Region, a: Linear, b: Linear) -> list[Piece]:
@@ -166,39 +216,40 @@ def _convert(self: Elements, context: Context, step: Step, place: Place) -> list
 
 
 def _div(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
-    """Division toward zero, or its remainder, by a constant."""
-    by = context.env[step.ins[1]]
+    """Division toward zero by a constant or a number of which there are few, or its remainder by any."""
     remainder = step.eqn.primitive.name == "rem"
-    if by.step != 0 or type(by.lo) is not int or by.lo <= 0:
+    divisors = values_of(self, context, step, place, 1, MOST) if not remainder or is_fixed(context, step) else None
+    if divisors is None:
         if not remainder:
             raise NotAffine
         return self.remainder(context, step, place, 1)
     pieces: list[Piece] = []
-    for region, a in self.operand(context, step, 0, place):
+    for region, a, by in self.pairs(self.operand(context, step, 0, place), divisors):
         for sign in (1, -1):
             side = region.where(a if sign > 0 else -a - 1)
             if side is not None:
-                inside, q = self.quotient(side, a * sign, by.lo)
+                inside, q = self.quotient(side, a * sign, by.const)
                 if inside is not None:
-                    pieces.append((inside, a - q * (sign * by.lo) if remainder else q * sign))
+                    pieces.append((inside, a - q * (sign * by.const) if remainder else q * sign))
     return pieces
 
 
 def _shift(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
-    by, info = context.env[step.ins[1]], dtype_info(step.eqn.outvars[0].aval.dtype)
-    if by.step != 0 or type(by.lo) is not int or not 0 <= by.lo < info.bits:
+    info = dtype_info(step.eqn.outvars[0].aval.dtype)
+    shifts = values_of(self, context, step, place, 0, info.bits - 1)
+    if shifts is None:
         raise NotAffine
     pieces: list[Piece] = []
-    for region, a in self.operand(context, step, 0, place):
+    for region, a, k in self.pairs(self.operand(context, step, 0, place), shifts):
         if step.eqn.primitive.name == "shift_left":
-            pieces.append((region, a * (1 << by.lo)))
+            pieces.append((region, a * (1 << k.const)))
             continue
         lo, hi = region.bounds(a)
         if lo < 0 and (info.kind != "i" or step.eqn.primitive.name == "shift_right_logical"):
             raise NotAffine
         if info.kind == "u" and step.eqn.primitive.name == "shift_right_arithmetic" and hi > info.max >> 1:
             raise NotAffine
-        inside, q = self.quotient(region, a, 1 << by.lo)
+        inside, q = self.quotient(region, a, 1 << k.const)
         if inside is not None:
             pieces.append((inside, q))
     return pieces

@@ -150,10 +150,11 @@ def _clamped(region: Region, value: Linear, limit: int) -> list[Piece]:
 
 
 def _read(self: Elements, context: Context, slot: int, places: list[tuple[Region, Place]]) -> list[Piece]:
+    is_table = context.program.template[slot] is not None
     return [
         (both, v)
         for region, at in places
-        for r, v in self.value(context, slot, at)
+        for r, v in (self.table(context, slot, at, region) if is_table else self.value(context, slot, at))
         if (both := region.both(r)) is not None
     ]
 

@@ -22,7 +22,7 @@ from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Step
 from redzone.engine.together import moves
 from redzone.frontend.compat import primitives
 from redzone.frontend.trace import Input
-from redzone.prove.element_arithmetic import ARITHMETIC
+from redzone.prove.element_arithmetic import ARITHMETIC, MOST, is_fixed, values_of
 from redzone.prove.element_movement import MOVEMENT
 from redzone.prove.pieces import EVERYWHERE, PIECES, NotAffine, Piece, Place, Work, fitted, taken
 from redzone.prove.reach import NEAR
@@ -325,8 +325,8 @@ class Elements:
                     found += [total - t * bounds[0], t * bounds[1] - total]
         return found
 
-    def table(self, context: Context, slot: int, place: Place) -> list[Piece]:
-        """A constant array: its very elements where the position takes few values.
+    def table(self, context: Context, slot: int, place: Place, within: Region = EVERYWHERE) -> list[Piece]:
+        """A constant array: its very elements where the position takes few values, there or `within` a region.
 
         One slot can stand for several values nobody asked about, so what is not known is a new atom each time.
         """
@@ -339,7 +339,7 @@ class Elements:
         open_ = [d for d, p in enumerate(place) if p.terms and np.ndim(fact.lo) and fact.lo.shape[d] > 1]
         if len(open_) == 1 and (fact.lo == fact.hi).all():
             axis = open_[0]
-            first, last = place[axis].bounds({})
+            first, last = within.bounds(place[axis])
             if first >= 0 and last < fact.lo.shape[axis] and last - first < TABLE:
                 return self.entries(fact.lo, place, axis, first, last)
         return [(EVERYWHERE, self.atom(object(), f"v{slot}", lo, hi))]
@@ -428,15 +428,16 @@ class Elements:
     # Arithmetic
 
     def divided(self, context: Context, step: Step, place: Place) -> list[Piece]:
-        """`//` and `%` by a constant, rounding down."""
-        by = context.env[step.ins[1]]
-        if by.step != 0 or type(by.lo) is not int or by.lo <= 0:
+        """`//` by a constant, or a number of which there are few, and `%` by any, rounding down."""
+        is_quotient = step.rule is FLOOR_DIVIDE
+        divisors = values_of(self, context, step, place, 1, MOST) if is_quotient or is_fixed(context, step) else None
+        if divisors is None:
             return self.remainder(context, step, place, 0)
         pieces = []
-        for region, a in self.operand(context, step, 0, place):
-            inside, q = self.quotient(region, a, by.lo)
+        for region, a, by in self.pairs(self.operand(context, step, 0, place), divisors):
+            inside, q = self.quotient(region, a, by.const)
             if inside is not None:
-                pieces.append((inside, q if step.rule is FLOOR_DIVIDE else a - q * by.lo))
+                pieces.append((inside, q if is_quotient else a - q * by.const))
         return pieces
 
     def remainder(self, context: Context, step: Step, place: Place, sign: int) -> list[Piece]:

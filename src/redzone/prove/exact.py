@@ -167,7 +167,7 @@ class Exact:
             self.elements.missed_z3 = self.elements.missed_z3 or known[1]
             return known[0]
         work = self.elements.work
-        work.begin()
+        work.begin(max((_open_columns(site, one) for one in seen if not one.inside), default=1))
         before, self.elements.missed_z3 = self.elements.missed_z3, False
         outcome = self.decided(site, seen)
         self.known[question] = (outcome, self.elements.missed_z3, seen)
@@ -660,6 +660,11 @@ def _question(site: Site, seen: Sequence[Seen]) -> Any:
         index = site.eqn.invars[column.operand].aval
         columns.append((column.column, column.limit if plain else None, index.shape, index.dtype))
     return (*columns, *[(id(one.context), one.step.ins) for one in seen if not one.inside])
+
+
+def _open_columns(site: Site, one: Seen) -> int:
+    """In how many dimensions an index may leave its array, as far as its bounds say."""
+    return sum(not _inside(fact, column) for column, fact in zip(site.columns, one.facts, strict=True))
 
 
 def _inside(fact: Fact, column: Column) -> bool:

@@ -74,6 +74,15 @@ class Need:
             return Need(_one(np.max, self.lo), _one(np.min, self.hi), self.loose)
         return self
 
+    def plain(self) -> Need:
+        """The same, told by one pair of numbers where every element is asked for the same."""
+        if not (is_apart(self.lo) or is_apart(self.hi)) or is_symbolic(self.lo) or is_symbolic(self.hi):
+            return self
+        if np.size(self.lo) == 0 or np.size(self.hi) == 0:
+            return self
+        same = bool(np.all(self.lo == np.max(self.lo))) and bool(np.all(self.hi == np.min(self.hi)))
+        return self.uniform() if same else self
+
     def both(self, other: Need) -> Need:
         a, b = _alike(self, other)
         return Need(larger(a.lo, b.lo), smaller(a.hi, b.hi), self.loose and other.loose)
@@ -84,6 +93,11 @@ class Need:
             hashable(other.lo),
             hashable(other.hi),
         )
+
+    def is_like(self, other: Need) -> bool:
+        """Whether both can be asked for at once without asking more of any element."""
+        bounds = (self.lo, self.hi, other.lo, other.hi)
+        return not any(map(is_symbolic, bounds)) and len({x.ndim for x in bounds if is_apart(x)}) < 2
 
     def either(self, other: Need) -> Need:
         a, b = _alike(self, other)

@@ -189,6 +189,11 @@ def _min_of(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> 
 
 def _extreme(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any, upper: bool) -> None:
     """max: both operands stay below, one of them above; min the other way round."""
+    if is_apart(need.lo) or is_apart(need.hi):
+        bounds = [need.lo, need.hi, *(end for fact in facts for end in (fact.lo, fact.hi))]
+        if all(type(bound) is int or type(bound) is np.ndarray for bound in bounds):
+            _extreme_of_each(walk, step, facts, need, ask, upper)
+            return
     need = need.uniform()
     a, b = (summarised(f) for f in facts)
     for position, x, y in ((0, a, b), (1, b, a)):
@@ -208,6 +213,26 @@ def _extreme(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any, up
                 raise Lost(step, "the limit itself lies outside")
             continue
         ask(position, lo, hi)
+
+
+def _extreme_of_each(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any, upper: bool) -> None:
+    """The same where elements have needs of their own: each coordinate of a point has its own limits."""
+    for position, x, y in ((0, facts[0], facts[1]), (1, facts[1], facts[0])):
+        constant, limit = np.array_equal(x.lo, x.hi), np.array_equal(y.lo, y.hi)
+        if upper:
+            short = np.less(y.lo, need.lo)
+            lo, hi, beyond = np.where(short, need.lo, -FAR), need.hi, np.greater(x.lo, need.hi)
+            cut = limit and np.any(np.less(x.lo, y.lo) & short)
+        else:
+            short = np.greater(y.hi, need.hi)
+            lo, hi, beyond = need.lo, np.where(short, need.hi, FAR), np.less(x.hi, need.lo)
+            cut = limit and np.any(np.greater(x.hi, y.hi) & short)
+        if cut:
+            walk.made = True
+        if not constant:
+            ask(position, lo, hi)
+        elif np.any(beyond):
+            raise Lost(step, "the limit itself lies outside")
 
 
 def _clamp(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:

@@ -7,6 +7,7 @@ grid, `row * width + column`, are asked for what a digit is: the one that counts
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -124,6 +125,12 @@ def _step_of(context: Context, slot: int, deep: int) -> int:
         return 1
     for k in (0, 1):
         fact = context.env[made.ins[k]]
-        if fact is not None and fact.step == 0 and not fact.kept and fact.lo in range(1, 2**31):
+        if fact is not None and fact.step == 0 and not fact.kept and _is_count(fact.lo):
             return int(fact.lo) * _step_of(context, made.ins[1 - k], deep - 1)
     return 1
+
+
+def _is_count(number: Any) -> bool:
+    """Whether a number is a whole one from 1 on. A range is not asked: for a float that is none of its numbers it goes
+    through them all."""
+    return type(number) in (int, float) and 1 <= number < 2**31 and number == int(number)

@@ -19,16 +19,20 @@ from redzone.engine.changes import counted_by
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.interleaved import interleaved, sides
+from redzone.engine.kinds import narrows
+from redzone.engine.levels import ALL
 from redzone.engine.mass import others, running_sum
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Program, Step
-from redzone.engine.refine import ALL, Infeasible, Refiner, narrows
+from redzone.engine.refine import Refiner
+from redzone.engine.relations import Infeasible
 from redzone.engine.rounding import MOVES
-from redzone.engine.search import Share
+from redzone.engine.search import Placed, Share
 from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives
 from redzone.prove.need import FAR, Lost, Need, hashable, is_apart, is_far
 from redzone.prove.need_arithmetic import ARITHMETIC, OF_FLOATS, limits_divisor, of_floats, shifted, times
 from redzone.prove.need_movement import MOVEMENT
+from redzone.prove.need_search import asked_of_query
 from redzone.prove.need_sums import digits, shares
 from redzone.rules.table import SAME, SUMMARY
 
@@ -325,7 +329,7 @@ class Walk:
         if step.kind in (COND, CALL):
             self.into(context, step, slot, need)
             return
-        if step.kind == SCAN and type(step.extra.search) is Share and slot == step.outs[1]:
+        if step.kind == SCAN and step.extra.search is not None and slot == step.outs[1]:
             self.searched(context, step, need, stop, at)
             return
         if step.kind in (SCAN, WHILE):
@@ -335,8 +339,9 @@ class Walk:
             raise Lost(step)
 
         def ask(position: int, lo: Any, hi: Any) -> None:
-            wanted = Need(lo, hi, need.loose)
-            if (is_apart(lo) or is_apart(hi)) and len(step.ins) == len(step.eqn.invars) and step.rule is not SAME:
+            wanted = Need(lo, hi, need.loose).plain()
+            apart = is_apart(wanted.lo) or is_apart(wanted.hi)
+            if apart and len(step.ins) == len(step.eqn.invars) and step.rule is not SAME:
                 # An operand of fewer elements than the result stands beside each of them.
                 shape = step.eqn.invars[position].aval.shape
                 asked = np.broadcast_shapes(np.shape(lo), np.shape(hi))
@@ -407,8 +412,25 @@ class Walk:
         return digits(context, step, need) if step.eqn.primitive is _ADD_P else [shares(context, step, need)]
 
     def searched(self, context: Context, step: Step, need: Need, stop: dict[int, Need] | None, at: int) -> None:
-        """A share of the last of running sums, looked for among them: found before the end if that is not negative."""
-        share, whole = step.extra.search, need.uniform()
+        """A binary search: between which elements the query must lie.
+
+        A share of the last of running sums, looked for among them, is found before the end if that is not negative.
+        """
+        found = step.extra.search
+        if type(found) is Placed:
+            # The array comes before the two ends, and what is looked for is of its type.
+            dtype = next(v.aval.dtype for v in step.eqn.invars if v.aval.shape == (found.size,))
+            asked = asked_of_query(found, context.env[found.array], need, dtype)
+            if asked is None:
+                raise Lost(step)
+            # The search itself ends the index, with the array.
+            self.made = True
+            self.reach(context, found.query, asked, stop, at)
+            return
+        if type(found) is not Share:
+            self.left_by(context, step, 1, need)
+            return
+        share, whole = found, need.uniform()
         if not (at_most(whole.lo, 0) and at_most(share.size - 1, whole.hi)):
             raise Lost(step)
         self.reach(context, share.last, Need(0.0, FAR), stop, at)

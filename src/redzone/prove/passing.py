@@ -5,6 +5,7 @@ Followed are the dimensions of a value that stand for the index tuples of an acc
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from redzone.domains import dtype_info
@@ -12,6 +13,7 @@ from redzone.frontend.compat import primitives
 from redzone.rules import RULES
 
 _P = primitives()
+_SELECT = _P["select_n_p"]
 _BROADCAST, _CONVERT, _DOT = _P["broadcast_in_dim_p"], _P["convert_element_type_p"], _P["dot_general_p"]
 _TRANSPOSE, _SQUEEZE, _RESHAPE = _P["transpose_p"], _P["squeeze_p"], _P["reshape_p"]
 _REDUCED = frozenset(
@@ -23,6 +25,13 @@ _SLICE, _PAD, _CONCATENATE, _REV, _UNSTACK = (
     _P.get(f"{name}_p") for name in ("slice", "pad", "concatenate", "rev", "unstack")
 )
 _RUNNING = frozenset(_P[f"{name}_p"] for name in ("cumsum", "cumprod", "cummax", "cummin") if f"{name}_p" in _P)
+_SORT, _TOP, _SPLIT, _STACK, _COPY = (_P.get(f"{name}_p") for name in ("sort", "top_k", "split", "stack", "copy"))
+_GATHER, _READ, _UPDATE = _P["gather_p"], _P["dynamic_slice_p"], _P["dynamic_update_slice_p"]
+_SCATTERS = frozenset(p for n, p in _P.items() if n.startswith("scatter"))
+#: Where dimensions are in a value.
+Places = tuple[int, ...]
+#: The place of a dimension along which elements are no longer told apart.
+MIXED = -1
 #: Writes that add to what is there, or take from it.
 ADDING = frozenset(_P[f"{name}_p"] for name in ("scatter_add", "scatter_sub") if f"{name}_p" in _P)
 _LESS, _MORE, _TIMES = _P["scatter_min_p"], _P["scatter_max_p"], _P["scatter_mul_p"]
@@ -43,6 +52,9 @@ def moved(eqn: Any, position: int, places: tuple[int, ...]) -> tuple[int, ...]:
     if primitive is _TRANSPOSE:
         order = tuple(eqn.params["permutation"])
         return tuple(order.index(p) for p in places)
+    if primitive is _STACK:
+        axis = int(eqn.params["axis"])
+        return tuple(p + (p >= axis) for p in places)
     if primitive in _REDUCED:
         axes = {int(a) % len(source) for a in eqn.params["axes"]}
         # Along dimensions of one element there is nothing to put together.
@@ -51,8 +63,13 @@ def moved(eqn: Any, position: int, places: tuple[int, ...]) -> tuple[int, ...]:
             return tuple(p - sum(a < p for a in axes) for p in left)
     elif primitive is _DOT:
         return _multiplied(eqn, position, places)
-    elif primitive in RULES and RULES[primitive].pointwise and source == target:
+    elif source == target and (primitive is _SELECT or (primitive in RULES and RULES[primitive].pointwise)):
         return places
+    accessed = _accessed(eqn, position)
+    if accessed is not None:
+        if any(p not in accessed for p in places):
+            raise NotMasked
+        return tuple(accessed[p] for p in places)
     mixed = _mixed(eqn)
     if mixed is None or not mixed.isdisjoint(places):
         raise NotMasked
@@ -75,9 +92,127 @@ def _mixed(eqn: Any) -> set[int] | None:
         return {int(d) for d in params["dimensions"]}
     if primitive is _CONCATENATE:
         return {int(params["dimension"])}
-    if primitive is _UNSTACK or primitive in _RUNNING:
+    if primitive is _UNSTACK or primitive is _SPLIT or primitive in _RUNNING:
         return {int(params["axis"])}
+    if primitive is _SORT:
+        return {int(params["dimension"])}
+    if primitive is _TOP:
+        # In some versions of JAX the dimension is a parameter.
+        return {int(params.get("axis", -1)) % len(eqn.invars[0].aval.shape)}
     return None
+
+
+def _accessed(eqn: Any, position: int) -> dict[int, int] | None:
+    """By dimension of an operand of an access along which elements stay apart: where it is in the result.
+
+    None for another equation. An element that is written to depends on what was there and on what is written there,
+    so all dimensions of the array stay apart; of what is written, and of where, those that the access takes one by one.
+    """
+    primitive, operand, result = eqn.primitive, eqn.invars[position].aval.shape, eqn.outvars[0].aval.shape
+    if primitive is _UPDATE and position < 2:
+        # What reaches all along a dimension starts at its beginning.
+        return {d: d for d, n in enumerate(operand) if position == 0 or n == result[d]}
+    if primitive is _READ and position == 0:
+        return {d: d for d, n in enumerate(operand) if n == result[d]}
+    if primitive in (_UPDATE, _READ):
+        return {}
+    if primitive is _GATHER:
+        return _gathered(eqn, position)
+    return _scattered(eqn, position) if primitive in _SCATTERS else None
+
+
+def _gathered(eqn: Any, position: int) -> dict[int, int]:
+    numbers, (operand, indices) = eqn.params["dimension_numbers"], (v.aval.shape for v in eqn.invars[:2])
+    rank = len(eqn.outvars[0].aval.shape)
+    tuples = [d for d in range(rank) if d not in numbers.offset_dims]
+    if position == 1:
+        return dict(zip(range(len(indices) - 1), tuples, strict=True))
+    batching = zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)
+    found = {int(d): tuples[int(k)] for d, k in batching}
+    dropped = {*map(int, numbers.collapsed_slice_dims), *found}
+    windows = zip([d for d in range(len(operand)) if d not in dropped], numbers.offset_dims, strict=True)
+    sizes, indexed = eqn.params["slice_sizes"], numbers.start_index_map
+    return found | {d: int(to) for d, to in windows if d not in indexed and sizes[d] == operand[d]}
+
+
+def _scattered(eqn: Any, position: int) -> dict[int, int]:
+    numbers, operand, updates = eqn.params["dimension_numbers"], eqn.invars[0].aval.shape, eqn.invars[2].aval.shape
+    if position == 0:
+        return {d: d for d in range(len(operand))}
+    batching = zip(numbers.scatter_indices_batching_dims, numbers.operand_batching_dims, strict=True)
+    by_tuple = {int(k): int(d) for k, d in batching}
+    if position == 1:
+        return by_tuple
+    windows = [int(w) for w in numbers.update_window_dims]
+    tuples = [d for d in range(len(updates)) if d not in windows]
+    found = {tuples[k]: d for k, d in by_tuple.items()}
+    dropped = {*map(int, numbers.inserted_window_dims), *by_tuple.values()}
+    inside = zip(windows, [d for d in range(len(operand)) if d not in dropped], strict=True)
+    indexed = numbers.scatter_dims_to_operand_dims
+    return found | {w: d for w, d in inside if d not in indexed and updates[w] == operand[d]}
+
+
+def carried(eqn: Any, position: int, places: Places) -> Places:
+    """Where dimensions of an operand are in an equation's result; MIXED where it puts elements along them together."""
+    known = tuple([p for p in places if p != MIXED])
+    if not known:
+        return places
+    if is_reshape(eqn):
+        source, target = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape
+        return tuple([MIXED if p == MIXED else _kept(source, target, p) for p in places])
+    try:
+        there = moved(eqn, position, known)
+    except NotMasked:
+        there = ()
+    if len(there) == len(known):
+        after = iter(there)
+        return tuple([MIXED if p == MIXED else next(after) for p in places])
+    return tuple([_alone(eqn, position, p) for p in places])
+
+
+def _kept(source: tuple[Any, ...], target: tuple[Any, ...], place: int) -> int:
+    """Where a dimension is after a reshape; MIXED where its elements are not those of one dimension, as before.
+
+    Of several that become as many others, each element may end up beside another: of 2 x 5 x 3 as 3 x 5 x 2.
+    """
+    if any(type(n) is not int for n in (*source, *target)):
+        return MIXED
+    before, size = math.prod(source[:place]), source[place]
+    same = (d for d, n in enumerate(target) if n == size != 1 and math.prod(target[:d]) == before)
+    return next(same, MIXED)
+
+
+def _alone(eqn: Any, position: int, place: int) -> int:
+    if place == MIXED:
+        return MIXED
+    try:
+        there = moved(eqn, position, (place,))
+    except NotMasked:
+        return MIXED
+    return there[0] if len(there) == 1 else MIXED
+
+
+def labels_before(eqn: Any, labels: Places) -> Places | None:
+    """Labels of an array's dimensions before an equation that only moves its elements, given those after it.
+
+    None where dimensions were taken apart or put together. Dimensions of one element may have any.
+    """
+    source, target = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape
+    if eqn.primitive is _BROADCAST:
+        return tuple([labels[int(d)] for d in eqn.params["broadcast_dimensions"]])
+    if eqn.primitive is _TRANSPOSE:
+        order = [int(d) for d in eqn.params["permutation"]]
+        return tuple([labels[order.index(d)] for d in range(len(order))])
+    if eqn.primitive is _COPY:
+        return labels
+    if not (eqn.primitive is _SQUEEZE or is_reshape(eqn)) or _wide(source) != _wide(target):
+        return None
+    wide = iter([label for label, n in zip(labels, target, strict=True) if n != 1])
+    return tuple([next(wide) if n != 1 else MIXED for n in source])
+
+
+def _wide(shape: tuple[Any, ...]) -> list[Any]:
+    return [n for n in shape if n != 1]
 
 
 def is_reshape(eqn: Any) -> bool:
@@ -126,15 +261,15 @@ def _groups(source: tuple[Any, ...], target: tuple[Any, ...]) -> list[tuple[list
 
 
 def _multiplied(eqn: Any, position: int, places: tuple[int, ...]) -> tuple[int, ...]:
-    """Each row of a matrix product is made of one row of the one matrix, and all of the other."""
+    """Each row of a matrix product is made of one row of the one matrix and all of the other, in a batch each alone."""
     contracting, batch = eqn.params["dimension_numbers"]
-    mine, rest = contracting[position], batch[position]
-    if not {*mine}.isdisjoint(places) or not {*rest}.isdisjoint(places):
+    mine, rest = [int(d) for d in contracting[position]], [int(d) for d in batch[position]]
+    if not {*mine}.isdisjoint(places):
         raise NotMasked
     shapes = [v.aval.shape for v in eqn.invars]
     free = [[d for d in range(len(shapes[k])) if d not in contracting[k] and d not in batch[k]] for k in (0, 1)]
     first = len(rest) + (len(free[0]) if position == 1 else 0)
-    return tuple(first + free[position].index(p) for p in places)
+    return tuple([rest.index(p) if p in rest else first + free[position].index(p) for p in places])
 
 
 def neutral_of(scatter: Any) -> Any:

@@ -60,10 +60,10 @@ class Work:
         """Whether it has, and all questions together have too."""
         return self.pieces > self.most and self.pieces > self.limit
 
-    def begin(self) -> None:
-        """Begin with a question."""
+    def begin(self, parts: int = 1) -> None:
+        """Begin with a question, or as many as there are dimensions to ask about."""
         self.started = effort[0]
-        self.most = min(self.limit, self.pieces + (self.each >> min(self.unanswered, HALVED)))
+        self.most = min(self.limit, self.pieces + (parts * self.each >> min(self.unanswered, HALVED)))
         self.most = max(self.most, self.pieces + (self.plain >> min(self.unanswered, HALVED // 2)))
         self.begun = self.pieces
 

@@ -117,7 +117,9 @@ def roughly(eqn: Any, values: list[Any]) -> list[Any] | None:
         result = _RUNNING[name].accumulate(x, axis=axis)  # type: ignore[attr-defined]
         result = np.flip(result, axis) if params["reverse"] else result
     elif name == "dot_general":
-        result = dotted(params["dimension_numbers"], *operands)
+        # numpy sums up no products of narrow floats.
+        wide = [x.astype(np.promote_types(x.dtype, np.float32)) for x in operands]
+        result = dotted(params["dimension_numbers"], *wide)
     elif name in _WRITES:
         try:
             result = ARRAYS[name](eqn, *operands)

@@ -15,6 +15,7 @@ from redzone.domains.affine import Atom
 from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, Seen
 from redzone.frontend.trace import Input, Traced
+from redzone.prove.chances import KEYS, OTHERS, by_chance, keys_among, keys_worth_trying
 from redzone.prove.concrete_nan import nothing_but_nan
 from redzone.prove.conditions import Proposal
 from redzone.prove.edges import EDGES, at_numbers, at_one_place, at_the_edges
@@ -22,8 +23,9 @@ from redzone.prove.exact import inputs_at
 from redzone.prove.made_of import ends_by_itself, is_bool, leaves_made_of
 from redzone.prove.masks import Thrown
 from redzone.prove.need import Need
+from redzone.prove.purse import Purse
 from redzone.prove.reach import NEAR
-from redzone.prove.replay import Purse
+from redzone.prove.replay import Replay
 from redzone.prove.sized import at_sizes, number
 from redzone.prove.states import STATES, states
 from redzone.prove.witness import (
@@ -34,6 +36,7 @@ from redzone.prove.witness import (
     at_the_ends,
     beyond_each,
     breaking,
+    by_turns,
     corners,
     far_away,
     find_witness,
@@ -54,6 +57,10 @@ ALONE = 100_000
 LONGER = 2_000
 #: What trying inputs may cost in a short program that limits an index itself, too widely: mistakes are found there.
 GUESSES = 4_000
+#: What running a program to its end may cost, on the plainest inputs, that used up what trying others may.
+LONG = 16_000
+#: What trying random keys may cost in all, where a draw is rarely outside.
+CHANCES = 30_000
 #: What showing by JAX may cost in all what was found roughly: it compiles each kind of equation for that.
 SURE = 8_000
 #: How many equations make a program a short one.
@@ -64,6 +71,8 @@ HINTS = 8
 LARGE = 600
 #: How many inputs are tried to find one on which somebody sees what breaking a condition does.
 SEEN = 100
+#: How many points of the exact stage are tried with other inputs.
+POINTS = 2
 #: How far beyond its condition an input is tried.
 FURTHER = (0, 1, 8)
 
@@ -146,8 +155,35 @@ class Seeking:
         inputs, facts = self.traced.inputs, self.facts
         jaxprs = self.analysis.inventory.keep
         edges = (at_the_edges(jaxprs, inputs, facts), at_one_place(jaxprs, inputs, facts))
-        tried = itertools.chain(*edges, at_the_ends(inputs, facts), at_random(inputs, facts))
+        tried = itertools.chain(*edges, at_the_ends(inputs, facts), by_turns(inputs, facts), at_random(inputs, facts))
         found = self.shown(near, tried, self.guesses, self.tried, DRAWS + EDGES)
+        left = [site for site in near if id(site.eqn) not in found]
+        if left and self.guesses.left <= 0:
+            # Runs that long were cut short: the plainest inputs once more, to the end.
+            ones = {i: plain_value(s, fact, 1) for i, (s, fact) in enumerate(zip(inputs, facts, strict=True))}
+            found |= self.shown(left, [{}, ones], Purse(LONG, compiles=False))
+        return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
+
+    @recorded("keys")
+    def by_chance(self, sites: list[Site]) -> dict[int, Witness]:
+        """Accesses near their arrays that a random draw takes outside once in a while."""
+        inputs, facts, seen = self.traced.inputs, self.facts, self.analysis.seen
+        keys = keys_among(inputs)
+        if not keys or not has_sizes(inputs) or self.analysis.inventory.equations > LARGE:
+            return {}
+        found: dict[int, Witness] = {}
+        purse = Purse(CHANCES, compiles=False)
+        purse.sure = Purse(2 * SURE, each=2 * SURE)
+        others = list(itertools.islice(at_numbers(self.analysis.inventory.keep, inputs, facts), OTHERS))
+        for site in sites:
+            here = seen[id(site.eqn)]
+            count = keys_worth_trying(site, here) if all(is_near(site, one) for one in here) else 0
+            replay = Replay(self.traced.jaxpr, [site], purse)
+            if not count or keys.isdisjoint(replay.needed()):
+                continue
+            turns = [one for one in others if not keys.issuperset(one.keys() & replay.needed())]
+            count = min(count * (1 + len(turns)), 2 * KEYS)
+            found |= self.shown([site], by_chance(inputs, facts, turns, count), purse, tries=count)
         return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
 
     def at_some_sizes(self, sites: list[Site]) -> dict[int, Witness]:
@@ -171,10 +207,7 @@ class Seeking:
         site = self.analysis.inventory.sites[key]
         if key in self.limited:
             return True
-        sources = self.traced.inputs
-        free = [i for i in leaves_made_of(seen) if is_free(sources[i])]
-        kinds = [dtype_info(sources[i].aval.dtype) for i in free if is_integer(sources[i].aval)]
-        narrow = min((info.max - info.min for info in kinds), default=NEAR)
+        sources, narrow = self.traced.inputs, self.narrowest(seen)
         if all(is_near(site, one, narrow) for one in seen):
             return True
         # Of lanes that are done nobody sees anything.
@@ -182,7 +215,14 @@ class Seeking:
         facts = zip(*(one.facts for one in running), strict=True)
         if all(is_own(*own, narrow) for own in zip(site.columns, witness.index, facts, strict=True)):
             return True
+        free = [i for i in leaves_made_of(seen) if is_free(sources[i])]
         return not any(np.any(np.asarray(witness.arguments[i]) != 0) for i in free if is_number(sources[i].aval))
+
+    def narrowest(self, seen: list[Seen]) -> int:
+        """How far apart the ends of the narrowest integer type are, of inputs without a promise in an index."""
+        free = [source.aval for i in leaves_made_of(seen) if is_free(source := self.traced.inputs[i])]
+        kinds = [dtype_info(aval.dtype) for aval in free if is_integer(aval)]
+        return min((info.max - info.min for info in kinds), default=NEAR)
 
     def is_of_bools(self, seen: list[Seen]) -> bool:
         """Whether an index is made of bools at most: nobody promises more of one than that it is true or false."""
@@ -291,7 +331,8 @@ class Seeking:
         """The same further beyond it, and with the other inputs at random or where the program compares them:
         a condition may ask for more than it must, and a mask for more than a condition tells."""
         inputs, facts = self.traced.inputs, self.facts
-        broken: list[dict[int, Any]] = []
+        # What the exact stage says leads outside does, if the other inputs let it be seen.
+        broken = self.inputs_at(self.points.get(id(site.eqn), ())[:POINTS])
         for more in FURTHER:
             needs = {leaf: Need(need.lo - more, need.hi + more) for leaf, need in proposal.needs.items()}
             broken += beyond_each(inputs, facts, needs, proposal.relations)[0]

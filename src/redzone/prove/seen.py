@@ -17,9 +17,12 @@ from redzone.domains import Fact, settle, summarised
 from redzone.domains.symbolic import at_most, is_inconclusive
 from redzone.engine.either import alternatives
 from redzone.engine.forward import Context
-from redzone.engine.program import OBSERVE, SIMPLE, Step
-from redzone.engine.refine import ALL, HERE, Infeasible, Refiner
-from redzone.engine.slice import Called
+from redzone.engine.frames import Called
+from redzone.engine.lanes import stay_apart
+from redzone.engine.levels import ALL, HERE, ROW
+from redzone.engine.program import OBSERVE, SIMPLE, WHILE, Passage, Step
+from redzone.engine.refine import Refiner
+from redzone.engine.relations import Infeasible
 from redzone.frontend.compat import primitives
 from redzone.prove.exact import Bounded, Exact
 from redzone.prove.passing import is_reshape
@@ -38,7 +41,7 @@ def judged(context: Context, wanted: dict[Called, int], exact: Exact) -> Iterabl
         # An access that is inlined several times is told apart by the calls it came from, as its selects are.
         seen = [(s, context.program.calls.get(id(s), nowhere)[1]) for s in steps if id(s.eqn) == key[0]]
         mine = {calls: s for s, calls in seen if calls.issuperset(key[1])}
-        found: dict[frozenset[int], list[tuple[int, tuple[int, int, int, tuple[Any, ...]]]]] = {}
+        found: dict[frozenset[int], list[tuple[int, Passage]]] = {}
         for site, slot, case, calls in masks:
             if site == key:
                 found.setdefault(calls.union(key[1]), []).append((slot, case))
@@ -49,17 +52,27 @@ def judged(context: Context, wanted: dict[Called, int], exact: Exact) -> Iterabl
         yield key, min(_place_seen(context, mine[calls], conditions, exact) for calls, conditions in found.items())
 
 
-def _place_seen(
-    context: Context, step: Step, conditions: list[tuple[int, tuple[int, int, int, tuple[Any, ...]]]], exact: Exact
-) -> int:
-    """Where the index is in the worst of its uses."""
-    by_use: dict[int, _Conditions] = {}
-    for slot, (use, least, most, shape) in conditions:
-        by_use.setdefault(use, []).append((slot, least, most, shape))
-    return min(_place_when(context, step, together, exact) for together in by_use.values())
-
-
 _Conditions = list[Bounded]
+
+
+def _place_seen(context: Context, step: Step, conditions: list[tuple[int, Passage]], exact: Exact) -> int:
+    """Where the index is in the worst of its uses."""
+    by_use: dict[int, dict[tuple[int, ...], _Conditions]] = {}
+    for slot, one in conditions:
+        rows = by_use.setdefault(one.use, {})
+        rows.setdefault(one.rows, []).append((slot, one.least, one.most, one.shape))
+    return min(_place_of(context, step, rows, exact) for rows in by_use.values())
+
+
+def _place_of(context: Context, step: Step, by_rows: dict[tuple[int, ...], _Conditions], exact: Exact) -> int:
+    """Where the index is in one use: as its own conditions say, or those that decide about rows of index tuples."""
+    own = by_rows.get((), [])
+    place = _place_when(context, step, own, exact) if own else ANYWHERE
+    for rows, conditions in by_rows.items():
+        if place != INSIDE and rows:
+            for_all = [one for one in own if not one[3]]
+            place = max(place, _place_under(context, step, [*for_all, *conditions], rows))
+    return place
 
 
 def _place_when(context: Context, step: Step, conditions: _Conditions, exact: Exact) -> int:
@@ -69,7 +82,7 @@ def _place_when(context: Context, step: Step, conditions: _Conditions, exact: Ex
     """
     program = context.program
     place = _place_under(context, step, conditions)
-    for promise in program.assumptions if place != INSIDE else ():
+    for promise in program.assumptions if place != INSIDE and _are_kept(context) else ():
         for parts, shape in alternatives(program, promise.slot) if promise.is_condition else ():
             if shape and shape != _tuples(step.eqn):
                 # Not about the index tuples, one by one.
@@ -79,6 +92,20 @@ def _place_when(context: Context, step: Step, conditions: _Conditions, exact: Ex
     if place == INSIDE or not _seen_outside(context, step, conditions) or exact.keeps_inside(step, context, conditions):
         return INSIDE
     return place
+
+
+def _are_kept(context: Context) -> bool:
+    """Whether promises are kept wherever it is seen what a run makes.
+
+    A lane of a batched loop that is done has not made them; what it computes is thrown away if no lane sees another.
+    """
+    around: Context | None = context if context.program.lanes and not context.lanes else None
+    while around is not None:
+        step = around.step
+        if step is not None and step.kind == WHILE and not stay_apart(step):
+            return False
+        around = around.parent
+    return True
 
 
 def _seen_outside(context: Context, step: Step, conditions: _Conditions) -> bool:
@@ -130,7 +157,8 @@ def _tuples(eqn: Any) -> tuple[Any, ...] | None:
     return tuple(eqn.invars[1].aval.shape[:-1]) if "dimension_numbers" in eqn.params else None
 
 
-def _place_under(context: Context, step: Step, conditions: _Conditions) -> int:
+def _place_under(context: Context, step: Step, conditions: _Conditions, rows: tuple[int, ...] = ()) -> int:
+    """Where the index is under conditions, which are one for all, for each index tuple, or for each row of them."""
     site = step.site
     assert site is not None
     if step.extra is not None:
@@ -151,6 +179,8 @@ def _place_under(context: Context, step: Step, conditions: _Conditions) -> int:
                 picked = picked & (fact.hi >= least) & (fact.lo <= most)
             refiner.narrow(condition, Fact(least, most, int(least != most)), own)
             refiner.again()
+        if rows:
+            level = (*HERE, (ROW, _tuples(step.eqn), rows))
         facts = [
             _column(context, refiner, slot, column.column, level)
             for slot, column in zip(step.ins, site.columns, strict=True)

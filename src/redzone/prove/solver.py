@@ -29,7 +29,7 @@ ASKED = 8
 UNANSWERED = 4
 #: How many atoms are tied to their operands.
 TIED = 12
-#: Wide enough for any linear expression over machine integers that is met here.
+#: As many bits as nearly every expression that is met here takes.
 WIDE = 80
 
 _P = primitives()
@@ -103,6 +103,17 @@ class Tied:
                 return True
         return False
 
+    def width(self, region: Region) -> int:
+        """So many bits that no expression wraps in them, nor any bound: what was added in a loop may be far."""
+        sums = [*region.guards, *region.holes]
+        for _, operands in self.definitions.values():
+            for pieces in operands:
+                for inside, value in pieces:
+                    sums += [value, *inside.guards, *inside.holes]
+        ends = [n for one in sums for n in one.bounds({})]
+        ends += [n for atom in self.atoms for n in (atom.lo, atom.hi)]
+        return max([WIDE, *(n.bit_length() + 2 for n in ends)])
+
 
 def rules_out(elements: Elements, region: Region, index: Linear) -> bool | None:
     """Whether a region has no point; None where z3 is not installed, has nothing to add or no answer in time."""
@@ -120,7 +131,7 @@ def _asked(elements: Elements, tied: Tied, region: Region) -> bool | None:
     solver = z3.SolverFor("QF_BV") if tied.needs_bits else z3.Solver()
     solver.set("rlimit", LIMIT_OF_BITS if tied.needs_bits else LIMIT)
     solver.set("timeout", LATEST)
-    words = _Bits(z3) if tied.needs_bits else _Numbers(z3)
+    words = _Bits(z3, tied.width(region)) if tied.needs_bits else _Numbers(z3)
     for atom in tied.atoms:
         x = words.atom(atom)
         solver.add(words.at_least(x, words.number(atom.lo)), words.at_least(words.number(atom.hi), x))
@@ -209,14 +220,18 @@ class _Numbers(_Words):
 class _Bits(_Words):
     """Bit-vectors wide enough for the linear part; each operation at the width of its type."""
 
+    def __init__(self, z3: Any, wide: int) -> None:
+        super().__init__(z3)
+        self.wide = wide
+
     def atom(self, atom: Atom) -> Any:
-        return self.known.setdefault(atom, self.z3.BitVec(self.name(atom), WIDE))
+        return self.known.setdefault(atom, self.z3.BitVec(self.name(atom), self.wide))
 
     def number(self, n: int) -> Any:
-        return self.z3.BitVecVal(n, WIDE)
+        return self.z3.BitVecVal(n, self.wide)
 
     def fresh(self, name: str) -> Any:
-        return self.z3.BitVec(name, WIDE)
+        return self.z3.BitVec(name, self.wide)
 
     def made(self, step: Any, operands: list[Any]) -> Any:
         z3, info = self.z3, dtype_info(step.eqn.outvars[0].aval.dtype)
@@ -227,7 +242,7 @@ class _Bits(_Words):
         result = self.operation(step, words, width, signed)
         if result is None:
             return None
-        return z3.SignExt(WIDE - width, result) if signed else z3.ZeroExt(WIDE - width, result)
+        return z3.SignExt(self.wide - width, result) if signed else z3.ZeroExt(self.wide - width, result)
 
     def operation(self, step: Any, words: list[Any], width: int, signed: bool) -> Any:
         z3, primitive = self.z3, step.eqn.primitive
@@ -243,10 +258,10 @@ class _Bits(_Words):
             return result if 0 <= power <= 8 else None
         if name == "not_p":
             return ~a
-        if name == "population_count_p":
+        if name == "population_count_p" and width >= 8:
             bits = [z3.ZeroExt(width - 1, z3.Extract(k, k, a)) for k in range(width)]
             return sum(bits[1:], bits[0])
-        if name == "clz_p" or len(words) != 2:
+        if len(words) != 2:
             return None
         b = words[1]
         if name in ("and_p", "or_p", "xor_p"):

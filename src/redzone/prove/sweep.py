@@ -15,8 +15,11 @@ from redzone.domains import Fact
 from redzone.domains.symbolic import at_most, is_inconclusive
 from redzone.engine import Seen
 from redzone.engine.forward import Context
+from redzone.engine.kinds import narrows
+from redzone.engine.levels import ALL
 from redzone.engine.program import SIGNATURE, SIMPLE, Step
-from redzone.engine.refine import ALL, Infeasible, Refiner, assuming, narrows
+from redzone.engine.refine import Refiner, assuming
+from redzone.engine.relations import Infeasible
 from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives
 from redzone.prove.conditions import Common, needs_of
@@ -94,6 +97,11 @@ class Sweep(Walk):
         for k, (old, askers) in enumerate(entries):
             if old.same(unmet):
                 entries[k] = (old, askers | self.mine)
+                return
+        for k, (old, askers) in enumerate(entries):
+            # What the same accesses ask for is asked for together anyway.
+            if askers == self.mine and old.loose == unmet.loose and old.is_like(unmet):
+                entries[k] = (old.both(unmet), askers)
                 return
         if len(entries) < KINDS:
             entries.append((unmet, self.mine))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P, Inventory, children
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
@@ -25,6 +25,24 @@ SCATTERS = frozenset(p for n, p in _P.items() if n.startswith("scatter"))
 _PLACES |= dict.fromkeys(SCATTERS, (1,))
 
 
+#: By equation that runs jaxprs: where it holds them.
+_HOLDING: dict[Any, tuple[str, ...]] = {
+    **{primitive: (key,) for primitive, key in CALLS.items()},
+    COND_P: ("branches",),
+    SCAN_P: ("jaxpr",),
+    WHILE_P: ("cond_jaxpr", "body_jaxpr"),
+}
+
+
+class Run(NamedTuple):
+    """An equation that runs a jaxpr: where that stands, what it holds it as, and the constants that it gives it."""
+
+    around: Any
+    eqn: Any
+    held: str
+    consts: Sequence[Any]
+
+
 #: An equation that reads a variable, as which operand, and its place among the others.
 Reader = tuple[Any, int, int]
 
@@ -37,8 +55,9 @@ def _bits(count: int) -> tuple[int, ...]:
 class Uses:
     """Who reads each variable, for the jaxprs asked about."""
 
-    def __init__(self, whole: Any, inventory: Inventory) -> None:
+    def __init__(self, whole: Any, consts: Sequence[Any], inventory: Inventory) -> None:
         self.whole = whole
+        self.consts = consts
         self.inventory = inventory
         self.sites = inventory.sites
         self.homes: dict[int, Any] = {}
@@ -50,7 +69,7 @@ class Uses:
         self.made_from: dict[int, dict[Any, tuple[int, int]]] = {}
         self.bits: dict[int, Iterator[int]] = {}
         """By jaxpr: the bits that tell its values apart, from the next one on."""
-        self.calls: dict[int, list[tuple[Any, Any]]] | None = None
+        self.runs: dict[int, list[Run]] | None = None
 
     def of(self, jaxpr: Any, var: Any) -> list[Reader]:
         """The equations that read a variable; nothing else may become of it."""
@@ -72,17 +91,30 @@ class Uses:
 
     def callers(self, jaxpr: Any) -> list[tuple[Any, Any]]:
         """The equations that run a jaxpr and do nothing else, with the jaxprs they stand in; none if it has others."""
-        if jaxpr is self.whole:
-            return []
-        if self.calls is None:
-            self.calls = {}
+        runs = self.runners(jaxpr) if jaxpr is not self.whole else []
+        calls = all(run.eqn.primitive in CALLS and run.eqn.primitive is not SHARD_MAP_P for run in runs)
+        return [(run.around, run.eqn) for run in runs] if calls else []
+
+    def runners(self, jaxpr: Any) -> list[Run]:
+        """The equations that run a jaxpr, loops and branches among them; none if it may have others."""
+        if self.runs is None:
+            self.runs = {}
             for around in self.inventory.keep:
                 for eqn in around.eqns:
-                    key = CALLS.get(eqn.primitive)
-                    if key is not None and eqn.primitive is not SHARD_MAP_P:
-                        self.calls.setdefault(id(open_jaxpr(eqn.params[key])[0]), []).append((around, eqn))
-        found = self.calls.get(id(jaxpr), [])
+                    for held in _HOLDING.get(eqn.primitive, ()):
+                        several = eqn.params[held] if eqn.primitive is COND_P else (eqn.params[held],)
+                        for inner, consts in map(open_jaxpr, several):
+                            self.runs.setdefault(id(inner), []).append(Run(around, eqn, held, consts))
+        found = self.runs.get(id(jaxpr), [])
         return found if len(found) == self.inventory.callers.get(id(jaxpr)) else []
+
+    def constants(self, jaxpr: Any, var: Any) -> list[Any]:
+        """What a constant of a jaxpr may be; nothing where nobody knows."""
+        if var not in jaxpr.constvars:
+            return []
+        at = jaxpr.constvars.index(var)
+        several = [self.consts] if jaxpr is self.whole else [run.consts for run in self.runners(jaxpr)]
+        return [consts[at] for consts in several] if all(len(consts) > at for consts in several) else []
 
     def behind(self, jaxpr: Any, atoms: Iterable[Any]) -> int:
         """The values that these are made from, as far as a condition on one can say something of another: a bit each.

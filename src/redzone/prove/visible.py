@@ -3,9 +3,9 @@
 An access that leaves its array on some input is a mistake only if it matters: lanes of a batched loop that are done,
 branches that vmap turned into selects and masks of the program's own throw away much. The program is run once more on
 that input, and each number knows whether it was made from what was read outside: a select passes on what it picks, a
-write what it writes, a rearrangement moves it, anything else spreads it. Of an array that was written to outside, any
-number may be another. Where it reaches no result, the input shows nothing. What decides a branch, goes on as an index,
-or is printed, is seen.
+write what it writes, a rearrangement moves it, anything else spreads it along the dimensions that it puts together. Of
+an array that was written to outside, any number may be another. Where it reaches no result, the input shows nothing.
+What decides a branch, or is printed, is seen.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ from redzone.access.site import Site
 from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
 from redzone.prove.concrete_random import is_key, words
-from redzone.prove.passing import neutral_of
-from redzone.prove.replay import Broken, GaveUp, Purse, Replay
+from redzone.prove.passing import MIXED, carried, neutral_of
+from redzone.prove.purse import GaveUp, Purse
+from redzone.prove.replay import Broken, Replay
 from redzone.prove.replay_plan import Plan
 from redzone.prove.shards import Place
 from redzone.prove.uses import SCATTERS
@@ -144,6 +145,18 @@ def _mask(value: Any) -> Any:
     return value.mask if type(value) is Marked else np.zeros(np.shape(value), bool)
 
 
+def _reached(eqn: Any, position: int, mask: Any, shape: tuple[int, ...]) -> Any:
+    """Which elements of a result an equation makes from marked ones of an operand, going by its dimensions."""
+    if not mask.any():
+        return np.zeros(shape, bool)
+    places = carried(eqn, position, tuple(range(mask.ndim)))
+    kept = [d for d, p in enumerate(places) if p != MIXED and mask.shape[d] == shape[p]]
+    left = np.asarray(mask.any(axis=tuple([d for d in range(mask.ndim) if d not in kept])))
+    order = [places[d] for d in kept]
+    left = left.transpose(sorted(range(left.ndim), key=lambda k: order[k]))
+    return np.broadcast_to(left.reshape([n if d in order else 1 for d, n in enumerate(shape)]), shape)
+
+
 class _Following(Replay):
     """Runs one program to its end on one input, and follows what one access reads outside."""
 
@@ -263,7 +276,8 @@ class _Following(Replay):
         results = self.plain_results(eqn, self.moved_inside(given) if reads else given, mine, single, function)
         if any(result is None for result in results):
             raise _Seen
-        masks = [self.spread(eqn, inputs, function, results)] if len(results) == 1 else None
+        alike = all(np.shape(result) == np.shape(results[0]) for result in results)
+        masks = [self.spread(eqn, inputs, function, results)] * len(results) if alike and results else None
         if eqn.primitive is _UNSTACK:
             masks = list(np.moveaxis(_mask(inputs[0]), eqn.params["axis"], 0))
         if reads and masks is not None:
@@ -271,7 +285,7 @@ class _Following(Replay):
             if outside is None:
                 raise _Seen
             self.left_once = self.left_once or bool(outside.any())
-            masks = [masks[0] | outside]
+            masks = [mask | outside for mask in masks]
         return [
             _marked(r, masks[k] if masks is not None else np.ones(np.shape(r), bool)) for k, r in enumerate(results)
         ]
@@ -312,7 +326,7 @@ class _Following(Replay):
         rule = RULES.get(primitive)
         if rule is not None and rule.pointwise and all(m.shape in ((), shape) for m in masks):
             return np.logical_or.reduce([np.broadcast_to(m, shape) for m in masks])
-        return np.full(shape, any(m.any() for m in masks))
+        return np.logical_or.reduce([_reached(eqn, k, mask, shape) for k, mask in enumerate(masks)])
 
     def outside(self, inputs: list[Any]) -> Any:
         """For each element of the access's result, whether an index tuple that leaves the array makes it another."""

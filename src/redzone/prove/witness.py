@@ -15,11 +15,13 @@ from redzone.domains import Fact, dtype_info, meet, summarised
 from redzone.domains.fact import NORMAL
 from redzone.frontend.trace import Input
 from redzone.frontend.unwatched import unwatched
+from redzone.prove.compiled import leaves_compiled
 from redzone.prove.concrete_random import is_key, words
 from redzone.prove.masks import Thrown
 from redzone.prove.need import FAR, Need, beside, is_far
 from redzone.prove.pasted import pasted
-from redzone.prove.replay import Purse, Replay
+from redzone.prove.purse import Purse
+from redzone.prove.replay import Replay
 from redzone.prove.visible import is_visible
 from redzone.report.model import Condition, Witness
 
@@ -341,6 +343,8 @@ def witnesses(
             if key in result or not (hidden > 0 and _is_seen(closed, sites, key, arguments)):
                 hidden -= key not in result
                 continue
+            if not leaves_compiled(closed, next(site for site in sites if id(site.eqn) == key), arguments):
+                continue
             needed = replay.needed()
             leading = {i: value for i, value in chosen.items() if i in needed}
             plainer = filled(inputs, facts, leading) if len(leading) < len(chosen) else arguments
@@ -456,7 +460,7 @@ def at_random(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[i
     promised = [
         i for i, s in enumerate(inputs) if kinds[i] == "b" or (kinds[i] in "fiu" and not (s.open_above or s.open_below))
     ]
-    keys = [i for i, s in enumerate(inputs) if is_key(s.aval) or _may_be_key(s)]
+    keys = [i for i, s in enumerate(inputs) if is_key(s.aval) or may_be_key(s)]
     # An integer of a narrow type is limited by that alone: what it leads to asks for a promise.
     free = [i for i, s in enumerate(inputs) if kinds[i] in "fi" and is_free(s) and s.aval.dtype.itemsize >= 4]
     if promised:
@@ -488,7 +492,22 @@ def at_the_ends(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict
         yield {i: plain_value(inputs[i], facts[i], BELOW) for i in floats}
 
 
-def _may_be_key(source: Input) -> bool:
+def by_turns(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
+    """Arrays of which each element differs from its neighbours, as many as there can be."""
+    numbers = [i for i, s in enumerate(inputs) if dtype_info(getattr(s.aval, "dtype", None)).kind in "biu"]
+    arrays = [i for i in numbers if _is_small(inputs[i])]
+    for first in (1, 0) if arrays else ():
+        yield {i: _alternating(inputs[i], facts[i], first) for i in arrays}
+
+
+def _alternating(source: Input, fact: Fact, first: int) -> Any:
+    whole, turns = summarised(fact), (np.arange(source.aval.shape[-1]) + first) % 2
+    least = min(max(0, whole.lo), whole.hi)
+    other = least + 1 if fact.contains(least + 1) else least
+    return np.broadcast_to(np.where(turns, other, least).astype(source.aval.dtype), source.aval.shape)
+
+
+def may_be_key(source: Input) -> bool:
     """Whether an input may be a random key of the old kind, two words."""
     return source.aval.dtype == np.uint32 and source.aval.shape[-1:] == (2,) and is_free(source)
 

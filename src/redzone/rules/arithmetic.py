@@ -49,7 +49,8 @@ def _div(eqn: Any, a: Fact, b: Fact) -> Fact:
         return integers.div_kept(a, b, info)
     if info.kind != "f":
         return TOP_FLOAT
-    if type(eqn.invars[1]) is Literal and type(b.lo) is float and math.frexp(b.lo)[0] == 0.5:
+    known = type(eqn.invars[1]) is Literal and type(b.lo) is float and math.frexp(b.lo)[0] == 0.5
+    if known and not floats.has_tiny_inverse(b.lo, info):
         # By a power of two that the compiler knows: a product with its inverse, and the same number either way.
         inverse = 1.0 / b.lo
         return floats.mul(a, Fact(inverse, inverse, 0), info)

@@ -58,8 +58,13 @@ def single_below(x: float) -> float:
 
 
 def _holds(x: float, info: DtypeInfo) -> bool:
+    """Whether a number is one of float32, which is the type, and a normal one."""
+    return info.bits == 32 and _is_single(x)
+
+
+def _is_single(x: float) -> bool:
     """Whether float32 holds a number exactly, as a normal number."""
-    return _is_normal(x, info) and _single(x) == x
+    return 2.0**-126 <= abs(x) < 2.0**127 and _single(x) == x
 
 
 def _single(x: float) -> float:
@@ -141,13 +146,26 @@ def _listed(x: Any, shape: tuple[int, ...], count: int) -> list[float]:
     return numbers
 
 
+def _beyond(lo: float, hi: float, known: tuple[bool, bool]) -> tuple[float, float]:
+    """Bounds that hold of exact results, also where they were rounded themselves when they were computed here.
+
+    What is not rounded yet may lie beside the whole number that it will be, and a difference shows it.
+    """
+    if not known[0] and math.isfinite(lo):
+        lo = math.nextafter(lo, -_INF)
+    if not known[1] and math.isfinite(hi):
+        hi = math.nextafter(hi, _INF)
+    return lo, hi
+
+
 def add(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
     if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
         return _each(add, a, b, info, once)
     nan = a.nan or b.nan or (a.hi == _INF and b.lo == -_INF) or (a.lo == -_INF and b.hi == _INF)
     lo = -_INF if -_INF in (a.lo, b.lo) else a.lo + b.lo
     hi = _INF if _INF in (a.hi, b.hi) else a.hi + b.hi
-    return outward(lo, hi, nan, info, (_sums_to(a.lo, b.lo, lo), _sums_to(a.hi, b.hi, hi)), once)
+    known = (_sums_to(a.lo, b.lo, lo), _sums_to(a.hi, b.hi, hi))
+    return outward(*_beyond(lo, hi, known), nan, info, known, once)
 
 
 def neg(a: Fact) -> Fact:
@@ -165,12 +183,12 @@ def mul(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
     nan = a.nan or b.nan or (infinite and (a.lo <= 0 <= a.hi or b.lo <= 0 <= b.hi))
     corners = [_product(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
     # The product of two numbers of 24 bits has 48.
-    held = [x == 0 or math.isinf(x) or _holds(x, info) for x in (a.lo, a.hi, b.lo, b.hi)]
+    held = [x == 0 or math.isinf(x) or _is_single(x) for x in (a.lo, a.hi, b.lo, b.hi)]
     if all(held):
         return outward(min(corners), max(corners), nan, info, (True, True), once)
     exact = [one and other for one in held[:2] for other in held[2:]]
     known = (_is_beyond([-x for x in corners], exact), _is_beyond(corners, exact))
-    return outward(min(corners), max(corners), nan, info, known, once)
+    return outward(*_beyond(min(corners), max(corners), known), nan, info, known, once)
 
 
 def _is_beyond(numbers: list[float], exact: list[bool]) -> bool:
@@ -189,7 +207,14 @@ def div(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
     # Division may be done as a product with a reciprocal: one rounding more, also of exact quotients.
     lo, hi = min(corners), max(corners)
     lo, hi = lo - (slack(lo, info) if lo else 0.0), hi + (slack(hi, info) if hi else 0.0)
+    if has_tiny_inverse(max(abs(b.lo), abs(b.hi)), info):
+        lo, hi = min(lo, 0.0), max(hi, 0.0)
     return outward(lo, hi, a.nan or b.nan, info)
+
+
+def has_tiny_inverse(x: float, info: DtypeInfo) -> bool:
+    """Whether the inverse of a number may be taken for zero."""
+    return x * (smallest(info) if info.bits != 16 else 2.0**-125) >= 1.0
 
 
 def total(a: Fact, count: Any, info: DtypeInfo) -> Fact:
@@ -373,7 +398,10 @@ def of_fewer_bits(a: Fact, exponent: int, mantissa: int, info: DtypeInfo) -> Fac
         return TOP_FLOAT
     if exponent >= own and mantissa + 1 >= info.mantissa:
         return a
-    return outward(a.lo, a.hi, a.nan, DtypeInfo("f", -_INF, _INF, bits, mantissa + 1))
+    found = outward(a.lo, a.hi, a.nan, DtypeInfo("f", -_INF, _INF, bits, mantissa + 1))
+    # Rounded up, the largest numbers of the type itself are infinite, whatever others could be.
+    most = greatest(info)
+    return Fact(-_INF if found.lo < -most else found.lo, _INF if found.hi > most else found.hi, found.step, found.nan)
 
 
 def from_bits(a: Fact, info: DtypeInfo) -> Fact:

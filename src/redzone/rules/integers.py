@@ -453,12 +453,18 @@ def shift_right(a: Fact, b: Fact, info: DtypeInfo, arithmetic: bool) -> Fact:
 
 def population_count(a: Fact, info: DtypeInfo) -> Fact:
     a = summarised(a)
+    if info.bits < 8:
+        # Such a number is kept in a byte, whose other bits are those of its sign and are counted too.
+        return Fact(info.min, info.max)
     if a.step == 0:
         return scalar((a.lo & ((1 << info.bits) - 1)).bit_count())
     return Fact(0, a.hi.bit_length() if a.lo >= 0 else info.bits)
 
 
 def leading_zeros(a: Fact, info: DtypeInfo) -> Fact:
+    if info.bits < 8:
+        # Two bits do not hold a 2.
+        return Fact(info.min, info.max)
     a = summarised(a)
     if a.lo < 0:
         return Fact(0, 0, 0) if a.hi < 0 else Fact(0, info.bits)

@@ -16,6 +16,8 @@ from redzone.rules.table import rule, top_of
 
 #: So many whole numbers are exact in every type of float that has more than eight bits.
 EXACT = 256
+#: A size and so many more are taken to fit where the size does.
+BESIDE = 1024
 #: An iota up to this long keeps its elements apart.
 SHORT = 128
 
@@ -269,6 +271,6 @@ def _zeros(eqn: Any, *_: Fact) -> Fact:
 
 @rule("dim_as_value_p", needs="none")
 def _dim_as_value(eqn: Any, *_: Fact) -> Fact:
-    """A symbolic dimension used as a number."""
-    dim = eqn.params["dim"]
-    return Fact(dim, dim)
+    """A symbolic dimension used as a number: an expression of sizes that no array has may leave the type."""
+    dim, info = eqn.params["dim"], of(eqn.outvars[0])
+    return Fact(dim, dim) if fits(dim, dim - BESIDE, info.min, info.max) else top_of(eqn.outvars[0])

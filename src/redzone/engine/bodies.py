@@ -1,0 +1,153 @@
+"""Branches and loops: what they run is a program of its own, which asks for what it reads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redzone.domains import dtype_info
+from redzone.engine.carries import carries_read
+from redzone.engine.congruent import congruent
+from redzone.engine.definitions import Definition, definitions
+from redzone.engine.errors import results_of_errors
+from redzone.engine.frames import Frame, Slicing, resolve
+from redzone.engine.known import is_counted, numbers
+from redzone.engine.program import COND, SCAN, SIMPLE, WHILE, LoopShape, Program
+from redzone.engine.slots import Slots
+from redzone.engine.sought import note_search
+from redzone.frontend.compat import open_jaxpr, scan_counts
+from redzone.rules.table import SAME
+
+
+def cond(build: Slots, eqn: Any, frame: Frame) -> None:
+    """A cond: each of its branches asks for its own."""
+    branches = [open_jaxpr(b) for b in eqn.params["branches"]]
+    asked = build.asked(eqn, frame)
+    touches = build.slicer.inventory.touches
+    if not asked and not any(touches(j) for j, _ in branches) and not build.slicer.everything:
+        return
+    told = definitions(resolve, frame, eqn.invars[1:])
+    bodies = [build.slicer.program(j, c, asked, None, None, told) for j, c in branches]
+    if asked:
+        for body in bodies:
+            body.errors = results_of_errors(body.jaxpr)
+    used = sorted({i for body in bodies for i, _ in body.inputs})
+    place = {i: k + 1 for k, i in enumerate(used)}
+    step = build.emit(
+        COND,
+        eqn,
+        [build.slot(frame, eqn.invars[0]), *(build.slot(frame, eqn.invars[1 + i]) for i in used)],
+        [frame.slots.get(v, -1) for v in eqn.outvars],
+    )
+    step.bodies, step.apart = tuple(bodies), build.new()
+    step.extra = [[place[i] for i, _ in body.inputs] for body in bodies]
+
+
+def scan(build: Slots, eqn: Any, frame: Frame) -> None:
+    """A scan: of its carries only those that matter; and what it looks for, where it is a binary search."""
+    p = eqn.params
+    inner, consts = open_jaxpr(p["jaxpr"])
+    first, count = scan_counts(p)
+    asked = build.asked(eqn, frame)
+    if not asked and not build.slicer.inventory.touches(inner) and not build.slicer.everything:
+        return
+    given = eqn.invars[:first]
+    fixed, told = numbers(frame, given), definitions(resolve, frame, given)
+    end = first + count
+    body, wanted, same = _body(build.slicer, eqn, frame, inner, consts, {*asked}, first, end, fixed, told)
+    outs = _left_by(build, eqn, frame, same)
+    step = build.emit(SCAN, eqn, [build.slot(frame, eqn.invars[i]) for i, _ in body.inputs], outs)
+    step.bodies = (body,)
+    step.extra = LoopShape(
+        carries=tuple(sorted(i for i in wanted if i < count)),
+        length=p["length"],
+        consts=first,
+        carry_count=count,
+        counted=tuple(i for i, _ in body.inputs if i >= end and is_counted(frame, eqn.invars[i])),
+    )
+    # A carry whose final value is wanted but never read in the body still needs its first value.
+    step.extra.inits = tuple(build.slot(frame, eqn.invars[first + i]) for i in step.extra.carries)
+    if 1 in asked and count == 2 and len(eqn.invars) == first + 2 and not same:
+        note_search(build, eqn, frame, inner, fixed, step.extra)
+
+
+def loop(build: Slots, eqn: Any, frame: Frame) -> None:
+    """A while: its condition asks for carries too."""
+    p = eqn.params
+    test, test_consts = open_jaxpr(p["cond_jaxpr"])
+    inner, consts = open_jaxpr(p["body_jaxpr"])
+    nt, nb = p["cond_nconsts"], p["body_nconsts"]
+    asked = build.asked(eqn, frame)
+    touches = build.slicer.inventory.touches
+    if not asked and not touches(inner) and not touches(test) and not build.slicer.everything:
+        return
+    outer, build.slicer.lanes = build.slicer.lanes, build.slicer.lanes or bool(test.outvars[0].aval.shape)
+    limits = numbers(frame, eqn.invars[:nt])
+    condition = build.slicer.program(test, test_consts, (0,), None, limits)
+    tested = {i - nt for i, _ in condition.inputs if i >= nt}
+    given = eqn.invars[nt : nt + nb]
+    fixed, told = numbers(frame, given), definitions(resolve, frame, given)
+    body, wanted, same = _body(
+        build.slicer, eqn, frame, inner, consts, tested.union(asked), nb, len(inner.invars), fixed, told
+    )
+    if same:
+        condition = build.slicer.program(test, test_consts, (0,), _moved(same, nt), limits)
+    build.slicer.lanes = outer
+    ins = [build.slot(frame, eqn.invars[nt + i]) for i, _ in body.inputs]
+    ins += [build.slot(frame, eqn.invars[i if i < nt else i + nb]) for i, _ in condition.inputs]
+    step = build.emit(WHILE, eqn, ins, _left_by(build, eqn, frame, same))
+    step.bodies = (body, condition)
+    step.extra = LoopShape(carries=tuple(sorted(wanted)), consts=nb, cond_consts=nt)
+    step.extra.inits = tuple(build.slot(frame, eqn.invars[nt + nb + i]) for i in step.extra.carries)
+
+
+def _body(
+    slicer: Slicing,
+    eqn: Any,
+    frame: Frame,
+    jaxpr: Any,
+    consts: tuple[Any, ...],
+    asked: set[int],
+    first: int,
+    end: int,
+    fixed: dict[int, int],
+    told: dict[int, Definition],
+) -> tuple[Program, set[int], dict[int, int]]:
+    """The program of a loop's body, and its results that matter: those asked for, and the carries it reads.
+
+    The carries are its inputs from `first` to before `end`; of some that are always equal only the first is one,
+    and it is noted for the others.
+    """
+    wanted = asked
+    # Places are signed integers: other carries, as floats and random keys, hardly ever matter.
+    guess = any(
+        dtype_info(getattr(v.aval, "dtype", None)).kind == "i"
+        for i, v in enumerate(jaxpr.invars[first:end])
+        if i not in asked
+    )
+    while True:
+        if guess:
+            wanted = carries_read(slicer, jaxpr, wanted, first, end)
+        same = congruent(frame, eqn, wanted)
+        kept = wanted.difference(same) if same else wanted
+        program = slicer.program(jaxpr, consts, tuple(sorted(kept)), _moved(same, first), fixed, told)
+        more = {i - first for i, _ in program.inputs if first <= i < end} - kept
+        if not more:
+            return program, kept, same
+        wanted, guess = wanted | more, True
+
+
+def _left_by(build: Slots, eqn: Any, frame: Frame, same: dict[int, int]) -> list[int]:
+    """The slots of a loop's results; those of carries that are the same are one slot."""
+    slots = [frame.slots.get(v, -1) for v in eqn.outvars]
+    for k, first in same.items():
+        if slots[first] < 0:
+            slots[first] = slots[k]
+        elif slots[k] >= 0:
+            build.emit(SIMPLE, eqn, (slots[first],), (slots[k],)).rule = SAME
+        slots[k] = -1
+    return slots
+
+
+def _moved(same: dict[int, int], by: int) -> dict[int, int]:
+    """Carries by their positions among a jaxpr's inputs."""
+    return {by + k: by + first for k, first in same.items()}

@@ -1,0 +1,103 @@
+"""The equations that a condition is followed back through, and so the values it can say more about."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
+from redzone.engine.program import BITS, SIGNATURE, SIMPLE, Program
+from redzone.frontend.compat import primitives
+from redzone.rules.table import SAME
+
+
+def _table(**names: str) -> dict[Any, str]:
+    known = primitives()
+    return {known[name + "_p"]: kind for name, kind in names.items() if name + "_p" in known}
+
+
+KIND = _table(
+    lt="lt",
+    le="le",
+    gt="gt",
+    ge="ge",
+    eq="eq",
+    ne="ne",
+    add="add",
+    sub="sub",
+    mul="mul",
+    integer_pow="power",
+    square="power",
+    neg="neg",
+    div="div",
+    max="max",
+    min="min",
+    clamp="clamp",
+    sign="sign",
+    abs="abs",
+    convert_element_type="convert",
+    select_n="select",
+    rem="rem",
+    broadcast_in_dim="move",
+    reshape="move",
+    squeeze="move",
+    transpose="move",
+    rev="move",
+    slice="move",
+    concatenate="joined",
+    stack="stacked",
+    reduce_and="every",
+    reduce_or="some",
+    reduce_max="most",
+    reduce_min="least",
+    argmax="first",
+    copy="same",
+    stop_gradient="same",
+    sharding_constraint="same",
+    pvary="same",
+    shift_right_arithmetic="shift",
+    shift_right_logical="shift",
+    dynamic_slice="read",
+    gather="read",
+)
+
+
+KIND.update({primitives()[n + "_p"]: n for n in ("and", "or", "not")})
+_DIVIDING = (FLOOR_DIVIDE, REMAINDER)
+
+
+def narrows(program: Program, slot: int) -> int:
+    """Which values assuming something of this one can say more about: a set of bits as of `Program.behind`."""
+    known, template, compared, searched = program.narrowing, program.template, program.compared(), program.searched()
+    waiting = [slot]
+    while waiting:
+        at = waiting[-1]
+        if at in known:
+            waiting.pop()
+            continue
+        mask, step = BITS[at % SIGNATURE], program.defs.get(at)
+        again = program.equal.get(at) if step is None else None
+        if again is not None:
+            if again not in known:
+                waiting.append(again)
+                continue
+            mask |= known[again]
+        if step is not None and step.kind == SIMPLE:
+            if step.eqn.primitive in KIND or step.rule is SAME or step.rule in _DIVIDING:
+                count = len(waiting)
+                for source in step.ins:
+                    if template[source] is None:
+                        behind = known.get(source)
+                        if behind is None:
+                            waiting.append(source)
+                        else:
+                            mask |= behind
+                if len(waiting) > count:
+                    continue
+            for _, other in compared.get(step.ins, ()):
+                mask |= BITS[other % SIGNATURE]
+            for pair in (step.ins, step.ins[::-1]) if searched and len(step.ins) == 2 else ():
+                for search in searched.get(pair, ()):
+                    mask |= BITS[search.outs[1] % SIGNATURE]
+        known[at] = mask
+        waiting.pop()
+    return known[slot]

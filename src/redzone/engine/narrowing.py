@@ -1,0 +1,331 @@
+"""Backward: what a condition known to hold says about the values it was made from.
+
+How each kind of equation hands it on is in `refine_elementwise.py` and `refine_reductions.py`.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from redzone.domains import Fact, dtype_info, meet, settle, summarised
+from redzone.domains.fact import SHORT, is_small, strided
+from redzone.domains.symbolic import is_inconclusive
+from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
+from redzone.engine.kinds import KIND
+from redzone.engine.levels import ALL, ROW, adds_ones, beside, has_elements, picked, row_of, signature_of
+from redzone.engine.program import SIMPLE, Program, Step
+from redzone.engine.relations import FLIPPED, NEGATED, Infeasible, implied, is_met, satisfying, spanning
+from redzone.rules.floats import single_below
+from redzone.rules.table import SAME
+
+#: How many equations one refinement may look at.
+BUDGET = 60
+#: A bound beyond this comes from an integer type.
+FAR = 2**30
+#: How many comparisons of two values are looked at once more.
+PAIRS = 4
+
+
+_BACKWARD = {kind: f"_{kind}" for kind in KIND.values()}
+
+
+class Narrowing:
+    """What assumed conditions say of the values they were made from, over one program and its current environment."""
+
+    __slots__ = (
+        "budget",
+        "counted",
+        "cuts",
+        "defs",
+        "env",
+        "fixed",
+        "known",
+        "learnt",
+        "learnt_since",
+        "masks",
+        "pairs",
+        "program",
+        "recomputed",
+        "rows",
+        "tentative",
+    )
+
+    def __init__(self, program: Program, env: list[Any]) -> None:
+        self.program = program
+        self.defs = program.defs
+        self.learnt = 0
+        self.counted = 0
+        """How many of what is known `learnt` tells."""
+        self.masks: list[int] = []
+        self.env = env
+        self.known: dict[tuple[int, Any], Fact] = {}
+        self.recomputed: dict[tuple[int, Any], Fact] = {}
+        self.tentative: dict[tuple[int, Any], Fact] = {}
+        """What was recomputed only in part, for the value now asked for."""
+        self.cuts = 0
+        """How often the budget or the depth ended a look."""
+        self.budget = BUDGET
+        self.pairs: list[tuple[Step, str, Any, int]] = []
+        """Comparisons of two values that were assumed, and how much was known when they were looked at."""
+        self.learnt_since = 0
+        self.rows = False
+        """Whether anything is known of whole rows."""
+        self.fixed = False
+        """Whether anything was learnt of a constant: it is made from nothing, so that no mask tells."""
+
+    def level_of(self, step: Step, position: int, level: Any) -> Any:
+        """The level at which an elementwise step's operand is known, or None if positions differ."""
+        if level is ALL:
+            return ALL
+        shape = getattr(step.eqn.invars[position].aval, "shape", ())
+        if not shape:
+            return ALL
+        whole = step.eqn.outvars[0].aval.shape
+        return level if shape == whole else beside(level, shape, whole)
+
+    def current(self, slot: int, level: Any) -> Fact:
+        return (self.found(slot, level) if self.rows else self.known.get((slot, level))) or self.env[slot]
+
+    def found(self, slot: int, level: Any) -> Fact | None:
+        """What has been learnt of a value at this level; what holds for a whole row holds for its elements."""
+        known = self.known.get((slot, level))
+        if not self.rows:
+            return known
+        rows = row_of(level)
+        row = self.known.get((slot, rows[0])) if rows is not None else None
+        if rows is None or row is None:
+            return known
+        row = picked(row, rows[1])
+        if known is None:
+            return row
+        both = meet(summarised(known), row)
+        if both is None:
+            raise Infeasible
+        return both
+
+    def operand(self, step: Step, position: int, level: Any) -> Fact:
+        slot = step.ins[position]
+        if level is ALL and not self.rows:
+            return self.known.get((slot, ALL)) or self.env[slot]
+        inner = self.level_of(step, position, level)
+        return self.env[slot] if inner is None else self.current(slot, inner)
+
+    def assume(self, slot: int, truth: int, level: Any) -> None:
+        """Use that a bool (or the branch number it was converted to) has this value."""
+        self.narrow(slot, Fact(truth, truth, 0), level)
+        self.again()
+
+    def again(self) -> None:
+        """Look once more at comparisons of two values, which others have told more about since: `a <= b and b < 10`."""
+        if not self.pairs:
+            return
+        for _ in range(PAIRS):
+            stale = [k for k, (*_, before) in enumerate(self.pairs[:PAIRS]) if self.learnt_since > before]
+            if not stale:
+                break
+            for k in stale:
+                step, relation, level, _ = self.pairs[k]
+                self.pairs[k] = (step, relation, level, self.learnt_since)
+                self.compare(step, relation, level)
+        self.pairs.clear()
+
+    def compare(self, step: Step, relation: str, level: Any) -> None:
+        if dtype_info(step.eqn.invars[0].aval.dtype).kind not in "biu":
+            self.compare_floats(step, relation, level)
+            return
+        # An operand that is spread beside the other is met by all of it, and meets each element where it lies.
+        invars, shape = step.eqn.invars, step.eqn.outvars[0].aval.shape
+        for mine, asked in ((0, relation), (1, FLIPPED[relation])):
+            a, b = self.operand(step, mine, level), self.operand(step, 1 - mine, level)
+            if is_met(asked, a, b):
+                continue
+            if invars[mine].aval.shape != shape:
+                a, b = summarised(a), summarised(b)
+            self.narrow_operand(step, mine, satisfying(asked, a, b), level)
+
+    def compare_floats(self, step: Step, relation: str, level: Any, or_nan: bool = False) -> None:
+        """A float comparison that holds excludes NaN.
+
+        The negation of one that fails holds too, unless one of the numbers is NaN: of the other nothing is known then.
+        What is a float32 number wherever it is used (`rounding.rounded_operands`) is at most the greatest of those
+        below the other.
+        """
+        if relation not in ("lt", "le", "gt", "ge", "eq"):
+            return
+        rounded = step.extra
+        a, b = summarised(self.operand(step, 0, level)), summarised(self.operand(step, 1, level))
+        for position, y, r in ((0, b, relation), (1, a, FLIPPED[relation])):
+            if or_nan and y.nan:
+                continue
+            lo = y.lo if r in ("gt", "ge", "eq") else -math.inf
+            hi = y.hi if r in ("lt", "le", "eq") else math.inf
+            single = rounded is not None and rounded[position]
+            if r == "lt" and math.isfinite(hi):
+                hi = single_below(hi) if single else math.nextafter(hi, -math.inf)
+            if r == "gt" and math.isfinite(lo):
+                lo = -single_below(-lo) if single else math.nextafter(lo, math.inf)
+            self.narrow_operand(step, position, Fact(lo, hi, 1, or_nan), level)
+
+    def narrow_operand(self, step: Step, position: int, fact: Fact | None, level: Any) -> None:
+        inner = ALL if level is ALL else self.level_of(step, position, level)
+        if inner is not None and fact is not None:
+            # Of what is spread beside the others each element meets several of theirs.
+            self.narrow(step.ins[position], fact if inner is level or inner is ALL else summarised(fact), inner)
+
+    def narrow(self, slot: int, fact: Fact, level: Any) -> None:
+        """Use that a value satisfies a fact, and what follows for the values it was made from."""
+        old: Any = self.found(slot, level) if self.rows else self.known.get((slot, level))
+        if old is None:
+            old = self.env[slot]
+            if old is None:
+                return
+        if type(fact.lo) is np.ndarray and type(old.lo) is np.ndarray and fact.lo.ndim != old.lo.ndim:
+            fact = summarised(fact)
+        new = meet(old, fact)
+        if new is None:
+            raise Infeasible
+        if new is old or (new.step == old.step and _same(new, old)):
+            return
+        if slot in self.program.unknown:
+            # It stands for every value of its type that nobody asked about: of which is this said?
+            return
+        self.known[slot, level] = new
+        self.learnt_since += 1
+        step = self.defs.get(slot)
+        if step is None and slot in self.program.equal:
+            self.narrow(self.program.equal[slot], new, level)
+        if step is None or step.kind != SIMPLE or self.budget <= 0:
+            return
+        self.budget -= 1
+        if fact.step == 0:
+            # At the positions considered it is this constant, also where elements are kept apart.
+            new = fact
+        kind = KIND.get(step.eqn.primitive)
+        if kind is not None and step.outs[0] == slot and len(step.ins) == len(step.eqn.invars):
+            try:
+                self.backward(step, kind, new, level)
+            except Exception as error:
+                if not is_inconclusive(error):
+                    raise
+        elif step.rule is SAME:
+            self.narrow(step.ins[0], new, level)
+        elif step.rule is FLOOR_DIVIDE:
+            self._floor_divide(step, new, level)
+        elif step.rule is REMAINDER:
+            self.congruent(step, new, level)
+
+    def backward(self, step: Step, kind: str, fact: Fact, level: Any) -> None:
+        if kind in FLIPPED:
+            if fact.step == 0:
+                if dtype_info(step.eqn.invars[0].aval.dtype).kind == "f" and not fact.lo:
+                    self.compare_floats(step, NEGATED[kind], level, True)
+                    return
+                relation = kind if fact.lo else NEGATED[kind]
+                self.compare(step, relation, level)
+                if len(self.pairs) < PAIRS and not self.is_by_constant(step):
+                    self.pairs.append((step, relation, level, self.learnt_since))
+                others = self.program.compared()
+                if others and step.ins in others:
+                    for other, truth in implied(self.program, step, relation):
+                        self.narrow(other, Fact(truth, truth, 0), level)
+                if self.program.searched():
+                    self.found_before(step, relation, level)
+        elif kind == "same":
+            self.narrow(step.ins[0], fact, level)
+        elif kind == "move":
+            if level is ALL:
+                if step.eqn.primitive.name == "slice":
+                    self.narrow_part(step, fact)
+                elif has_elements(step.eqn.outvars[0].aval):
+                    self.narrow(step.ins[0], summarised(fact), ALL)
+            else:
+                self.narrow(step.ins[0], summarised(fact), self.behind(step, level))
+        else:
+            getattr(self, _BACKWARD[kind])(step, fact, level)
+
+    def found_before(self, step: Step, relation: str, level: Any) -> None:
+        """What is less than the last element of an array is found before the array's end (`engine/search.py`)."""
+        for position, asked in ((0, relation), (1, FLIPPED[relation])):
+            searches = self.program.searched().get((step.ins[position], step.ins[1 - position]), ())
+            inner = self.level_of(step, position, level) if searches else None
+            for search in searches if inner is not None else ():
+                found, out = search.extra.search, search.outs[1]
+                if asked == "lt" or (asked in ("le", "eq") and not found.right):
+                    ends = Fact(0, found.size - 1)
+                    if self.env[out] is not None:
+                        self.narrow(out, ends, inner)
+                    elif inner is ALL and (out, ALL) not in self.known:
+                        # Not yet run: what is known of it will be met with what it turns out to be.
+                        self.known[out, ALL] = ends
+                        self.learnt_since += 1
+
+    def is_by_constant(self, step: Step) -> bool:
+        """Whether one of the values that a step compares is a known number."""
+        first, second = step.ins
+        a, b = self.current(first, ALL), self.current(second, ALL)
+        return (a is not None and a.step == 0) or (b is not None and b.step == 0)
+
+    def narrow_part(self, step: Step, fact: Fact) -> None:
+        """A slice of a short array satisfies a fact: so do those elements of the array."""
+        shape, old, fact = step.eqn.invars[0].aval.shape, self.current(step.ins[0], ALL), summarised(fact)
+        if any(type(n) is not int for n in shape) or not 1 < math.prod(shape) <= SHORT or not is_small(old):
+            return
+        if not is_small(fact) or dtype_info(step.eqn.outvars[0].aval.dtype).kind not in "biu":
+            return
+        p = step.eqn.params
+        strides = p["strides"] or (1,) * len(shape)
+        part = tuple(slice(a, b, s) for a, b, s in zip(p["start_indices"], p["limit_indices"], strides, strict=True))
+        lo, hi = np.array(np.broadcast_to(old.lo, shape)), np.array(np.broadcast_to(old.hi, shape))
+        lo[part], hi[part] = np.maximum(lo[part], fact.lo), np.minimum(hi[part], fact.hi)
+        if (lo > hi).any():
+            raise Infeasible
+        self.narrow(step.ins[0], settle(lo, hi), ALL)
+
+    def behind(self, step: Step, level: Any) -> Any:
+        """The level on the other side of a rearrangement."""
+        if not getattr(step.eqn.invars[0].aval, "shape", ()):
+            return ALL
+        params = step.eqn.params
+        if len(level) == 1 and adds_ones(step.eqn):
+            # The elements stay what they are, in their order: each is where it was.
+            return level
+        if level[-1][0] == ROW and step.eqn.primitive.name == "broadcast_in_dim":
+            _, shape, axes = level[-1]
+            rest = tuple(d for d in range(len(shape)) if d not in axes)
+            spread = tuple(params["broadcast_dimensions"]) == rest
+            if spread and step.eqn.invars[0].aval.shape == tuple(shape[d] for d in rest):
+                # Spread along the row: each row is one element.
+                return level[:-1]
+        return (*level, (step.eqn.primitive.name, step.eqn.invars[0].aval.shape, signature_of(params)))
+
+    def _floor_divide(self, step: Step, fact: Fact, level: Any) -> None:
+        b, fact = self.operand(step, 1, level), summarised(fact)
+        if b.step == 0 and b.lo > 0:
+            self.narrow_operand(step, 0, spanning(fact.lo * b.lo, fact.hi * b.lo + b.lo - 1), level)
+
+    def congruent(self, step: Step, fact: Fact, level: Any) -> None:
+        """A number of which the remainder is known, however it is rounded, differs from that by a multiple."""
+        by = self.operand(step, 1, level)
+        if by.step == 0 and type(by.lo) is int and abs(by.lo) > 1:
+            self.differs_by_multiple(step, 0, fact, abs(by.lo), level)
+
+    def differs_by_multiple(self, step: Step, position: int, fact: Fact, of: int, level: Any) -> None:
+        a = summarised(self.operand(step, position, level))
+        if fact.step != 0 or type(fact.lo) is not int or type(a.lo) is not int or type(a.hi) is not int:
+            return
+        if a.lo < -FAR or a.hi > FAR:
+            # Where only its type ends a number, that is no limit which the program set.
+            return
+        left = strided(a.lo, a.hi, of, fact.lo)
+        if left is None:
+            raise Infeasible
+        self.narrow_operand(step, position, left, level)
+
+
+def _same(a: Fact, b: Fact) -> bool:
+    if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
+        return a.key() == b.key() if type(a.lo) is type(b.lo) else False
+    return bool(a.lo == b.lo and a.hi == b.hi and a.step == b.step and a.nan == b.nan)

@@ -1,0 +1,134 @@
+"""How often the body of a while can run: counters that its condition bounds."""
+
+from __future__ import annotations
+
+import itertools
+
+from redzone.domains import Fact, summarised
+from redzone.engine.carried import Carries
+from redzone.engine.continuing import Condition
+from redzone.engine.idioms import FLOOR_DIVIDE
+from redzone.engine.program import SIMPLE
+from redzone.engine.together import moves, moves_where, ways
+from redzone.frontend.compat import primitives
+
+#: Among how many carries two are looked for that move on together.
+PAIRED = 8
+
+_NE = primitives()["ne_p"]
+_SCALING = frozenset(
+    primitives()[f"{n}_p"] for n in ("mul", "div", "shift_left", "shift_right_arithmetic", "shift_right_logical")
+)
+
+
+def most_trips(carries: Carries, held: dict[int, Fact] | None) -> int | None:
+    """How often the body can run at most, from a counter that its condition bounds."""
+    if held is None:
+        return 0
+    best: int | None = None
+    for i in carries.moving:
+        by = carries.counter(i)
+        if not by:
+            continue
+        first, inside = summarised(carries.first[i]), summarised(held[i])
+        if any(type(bound) is not int for bound in (first.lo, first.hi, inside.lo, inside.hi)):
+            continue
+        info = carries.info[i]
+        far = inside.hi - first.lo if by > 0 else first.hi - inside.lo
+        end = inside.hi + by if by > 0 else inside.lo + by
+        if info.min <= end <= info.max and far >= 0:
+            count = far // abs(by) + 1
+            best = count if best is None else min(best, count)
+    return best
+
+
+def most_trips_of_two(carries: Carries, condition: Condition) -> int | None:
+    """The same from two carries of which each iteration moves one: their sum, or their difference, is a counter."""
+    if condition.batched or len(carries.moving) > PAIRED:
+        return None
+    held = [way for way, _ in condition.ways(carries.now)] or [condition.when(carries.now, 1) or carries.now]
+    ends = {i: (carries.slot[i], carries.body.outs[i]) for i in carries.moving if _stays(carries, i, held)}
+    best: int | None = None
+    for (i, one), (j, other) in itertools.combinations(ends.items(), 2):
+        for sign in (1, -1):
+            by = moves(carries.body, one, other, sign) or _moves(carries, one, other, sign, held)
+            if by is not None and by[0] <= 0 <= by[1]:
+                by = _moves(carries, one, other, sign, held)
+            if by is None or by[0] <= 0 <= by[1]:
+                continue
+            first = _sum(carries.first[i], carries.first[j], sign)
+            inside = [_sum(way[i], way[j], sign) for way in held]
+            if by[0] > 0:
+                far = max(hi for _, hi in inside) - first[0]
+            else:
+                far = first[1] - min(lo for lo, _ in inside)
+            if far >= 0:
+                count = far // min(abs(by[0]), abs(by[1])) + 1
+                best = count if best is None else min(best, count)
+    return best
+
+
+def _moves(
+    carries: Carries, one: tuple[int, int], other: tuple[int, int], sign: int, held: list[dict[int, Fact]]
+) -> tuple[int, int] | None:
+    """What an iteration adds to two carries together, whichever way the loop goes on."""
+    found = []
+    for way in held:
+        by = moves_where(carries.body, one, other, sign, {carries.slot[i]: fact for i, fact in way.items()})
+        if by is None:
+            return None
+        found.append(by)
+    return (min(lo for lo, _ in found), max(hi for _, hi in found)) if found else None
+
+
+def _stays(carries: Carries, i: int, held: list[dict[int, Fact]]) -> bool:
+    """Whether a carry is an integer to which each iteration adds a constant, and never so that it wraps."""
+    facts, info = [summarised(way[i]) for way in (carries.first, *held)], carries.info[i]
+    if info.kind not in "iu" or any(type(f.lo) is not int or type(f.hi) is not int for f in facts):
+        return False
+    added = [n for _, n in ways(carries.body, carries.slot[i], carries.body.outs[i]) or ()]
+    if not added:
+        return False
+    return bool(min(f.lo for f in facts) + min(added) >= info.min and max(f.hi for f in facts) + max(added) <= info.max)
+
+
+def _sum(a: Fact, b: Fact, sign: int) -> tuple[int, int]:
+    a, b = summarised(a), summarised(b)
+    return (a.lo + b.lo, a.hi + b.hi) if sign > 0 else (a.lo - b.hi, a.hi - b.lo)
+
+
+def toward(carries: Carries, condition: Condition) -> dict[int, Fact]:
+    """Counters that go one by one toward a number that stays, from before it, as long as they are not there: `c != n`.
+
+    They never get past it, so while the loop goes on they are on this side.
+    """
+    test, looked = condition.test, dict(condition.looked)
+    made = test.defs.get(test.outs[0])
+    if condition.batched or made is None or made.kind != SIMPLE or made.eqn.primitive is not _NE:
+        return {}
+    places = {slot: place for place, (_, slot) in enumerate(test.inputs)}
+    for mine, other in ((0, 1), (1, 0)):
+        carry, end = looked.get(places.get(made.ins[mine], -1), -1), places.get(made.ins[other], -1)
+        by = carries.counter(carry) if carry in carries.moving else None
+        if by not in (1, -1) or looked.get(end, -1) in carries.moving:
+            continue
+        fact = condition.asked[end] if end >= 0 else test.template[made.ins[other]]
+        if fact is None:
+            continue
+        goal, first = summarised(fact), summarised(carries.first[carry])
+        if any(type(bound) is not int for bound in (goal.lo, goal.hi, first.lo, first.hi)):
+            continue
+        if by == 1 and first.hi <= goal.lo and first.lo < goal.hi:
+            return {carry: Fact(first.lo, goal.hi - 1)}
+        if by == -1 and goal.hi <= first.lo and goal.lo < first.hi:
+            return {carry: Fact(goal.lo + 1, first.hi)}
+    return {}
+
+
+def scales(carries: Carries) -> bool:
+    """Whether an integer is multiplied or divided from one iteration to the next: then a loop ends after few."""
+    for i in carries.moving:
+        step = carries.body.defs.get(carries.body.outs[i]) if carries.info[i].kind in "iu" else None
+        if step is not None and step.kind == SIMPLE and (step.eqn.primitive in _SCALING or step.rule is FLOOR_DIVIDE):
+            return True
+    return False

@@ -1,0 +1,164 @@
+"""Does an index leave its array where the program is compiled as one, too, and not only equation by equation?
+
+A replay computes one equation after the other, each rounded. A compiler puts a product and the sum it goes into
+together, groups quotients and constants anew, and takes the root of a square for the number itself. So where several
+equations on floats lead to an index, a witness shows something only if the compiled program gets there as well: all
+that leads to the index is compiled, and run on it. Inside loops and branches the replay is believed.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from typing import Any
+
+import jax
+import numpy as np
+
+from redzone.access.site import Site
+from redzone.domains import dtype_info
+from redzone.engine.inventory import CALLS, SHARD_MAP_P, children
+from redzone.frontend.compat import Literal, bind, open_jaxpr, primitives
+from redzone.prove.replay import on_cpu
+
+_P = primitives()
+_ROUNDING = frozenset(
+    _P[f"{n}_p"]
+    for n in (
+        *("add", "sub", "mul", "div", "integer_pow", "square", "pow", "sqrt", "rsqrt", "exp", "exp2", "log", "log1p"),
+        *("dot_general", "reduce_sum", "cumsum", "reduce_prod", "tanh", "logistic", "sin", "cos", "expm1"),
+    )
+    if f"{n}_p" in _P
+)
+#: Of more equations nothing is compiled, and the replay is believed.
+LONGEST = 600
+
+#: A jaxpr, its constants, and the equations of it that are run.
+_Level = tuple[Any, tuple[Any, ...], list[Any]]
+
+
+class _Latest:
+    """What was compiled of the program that was asked about last."""
+
+    def __init__(self) -> None:
+        self.closed: Any = None
+        """The program, as long as somebody else knows it."""
+        self.indices: dict[int, tuple[Site, Any]] = {}
+        """By identity of an access's equation: what computes its index, None where the replay is believed."""
+
+
+_LATEST = _Latest()
+
+
+def leaves_compiled(closed: Any, site: Site, arguments: list[Any]) -> bool:
+    """Whether an access that leaves its array in a replay does so compiled, too, as far as that can be told."""
+    indices = _index_of(closed, site)
+    if indices is None:
+        return True
+    try:
+        with on_cpu():
+            found = indices(*arguments)
+    except Exception:  # what JAX does not compile was run all the same
+        return True
+    return _is_outside(site, [np.asarray(value) for value in found]) or _has_other_callers(closed, site)
+
+
+def _index_of(closed: Any, site: Site) -> Any:
+    """What computes the operands that an access is at, compiled once for all inputs; None where nothing is rounded."""
+    if _LATEST.closed is None or _LATEST.closed() is not closed:
+        _LATEST.closed, _LATEST.indices = weakref.ref(closed), {}
+    known = _LATEST.indices.get(id(site.eqn))
+    if known is None or known[0] is not site:
+        levels = _levels(closed, site)
+        eqns = [] if levels is None else [eqn for _, _, eqns in levels for eqn in eqns]
+        function = None
+        if levels is not None and len(eqns) <= LONGEST and sum(map(_roundings, eqns)) > 1:
+            function = jax.jit(functools.partial(_indices, levels, site))
+        known = _LATEST.indices[id(site.eqn)] = (site, function)
+    return known[1]
+
+
+def _has_other_callers(closed: Any, site: Site) -> bool:
+    """Whether other equations run one of the functions around an access: it may be outside for them."""
+    around = {id(child) for eqn in site.chain for child in children(eqn)}
+    seen, waiting, calls = set[int](), [open_jaxpr(closed)[0]], 0
+    for jaxpr in waiting:
+        for eqn in jaxpr.eqns:
+            inside = children(eqn)
+            calls += sum(id(child) in around for child in inside)
+            waiting += [child for child in inside if id(child) not in seen]
+            seen.update(map(id, inside))
+    return calls > len(around)
+
+
+def _levels(closed: Any, site: Site) -> list[_Level] | None:
+    """The calls around an access, the program first, each with what leads to the index; None in loops and branches."""
+    jaxprs: list[tuple[Any, tuple[Any, ...]]] = [open_jaxpr(closed)]
+    for eqn in site.chain[::-1]:
+        if eqn.primitive not in CALLS or eqn.primitive is SHARD_MAP_P:
+            return None
+        inner, consts = open_jaxpr(eqn.params[CALLS[eqn.primitive]])
+        if len(inner.invars) != len(eqn.invars):
+            return None
+        jaxprs.append((inner, consts))
+    found: list[_Level] = []
+    wanted = {v for v in _operands(site) if type(v) is not Literal}
+    for depth in range(len(jaxprs) - 1, -1, -1):
+        jaxpr, consts = jaxprs[depth]
+        needed = []
+        for eqn in jaxpr.eqns[::-1]:
+            if not wanted.isdisjoint(eqn.outvars):
+                needed.append(eqn)
+                wanted.update(v for v in eqn.invars if type(v) is not Literal)
+        found.append((jaxpr, consts, needed[::-1]))
+        if depth:
+            call = site.chain[len(jaxprs) - 1 - depth]
+            pairs = zip(jaxpr.invars, call.invars, strict=True)
+            wanted = {outer for v, outer in pairs if v in wanted and type(outer) is not Literal}
+    return found[::-1]
+
+
+def _operands(site: Site) -> list[Any]:
+    """What the index is read from."""
+    places = [place for column in site.columns for place in (column.operand, column.also) if place is not None]
+    return [site.eqn.invars[place] for place in places]
+
+
+def _roundings(eqn: Any) -> int:
+    """How many equations, of this one and all in it, round floats."""
+    inside = sum(_roundings(e) for child in children(eqn) for e in child.eqns)
+    rounds = eqn.primitive in _ROUNDING and dtype_info(eqn.outvars[0].aval.dtype).kind == "f"
+    return inside + int(rounds)
+
+
+def _indices(levels: list[_Level], site: Site, *arguments: Any) -> list[Any]:
+    """The operands that an access is at, as they are computed from the program's inputs."""
+    values: dict[Any, Any] = {}
+
+    def value(atom: Any) -> Any:
+        return atom.val if type(atom) is Literal else values.get(atom)
+
+    given = list(arguments)
+    for depth, (jaxpr, consts, eqns) in enumerate(levels):
+        values = dict(zip(jaxpr.invars, given, strict=True))
+        values.update(zip(jaxpr.constvars, consts, strict=False))
+        for eqn in eqns:
+            values.update(zip(eqn.outvars, bind(eqn, [value(v) for v in eqn.invars]), strict=True))
+        if depth + 1 < len(levels):
+            given = [value(v) for v in site.chain[len(levels) - 2 - depth].invars]
+    return [value(v) for v in _operands(site)]
+
+
+def _is_outside(site: Site, operands: list[Any]) -> bool:
+    """Whether any of these indices is outside the array."""
+    rest = iter(operands)
+    for column in site.columns:
+        index = next(rest).astype(object)
+        index = index if column.column is None else index[..., column.column]
+        if column.also is not None:
+            index = index + next(rest).astype(object)
+        if column.repeat != 1:
+            index = index.sum()
+        if np.any((np.asarray(index) < 0) | (np.asarray(index) > column.limit)):
+            return True
+    return False

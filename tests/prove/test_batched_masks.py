@@ -1,0 +1,38 @@
+"""vmap of what throws away what it reads outside throws it away too; of what does not, not."""
+
+from __future__ import annotations
+
+import collections
+
+import jax
+import numpy as np
+import pytest
+
+import redzone
+from tests.cases import CASES, lanes, masked
+
+#: What is read at places that are the same in every lane, beside conditions that are not.
+BEYOND = {"first_of_a_padded_row"}
+BATCH = 3
+
+
+def _verdicts(function, arguments, *, lanes=()):
+    specs = [redzone.Spec((*lanes, *a.shape), a.dtype, min=a.low, max=a.high) for a in arguments]
+    return collections.Counter(str(access.verdict) for access in redzone.check(function, *specs).accesses)
+
+
+def _cases():
+    named = (masked.__name__, lanes.__name__)
+    found = [c for c in CASES if c.runs and c.function.__module__ in named and c.function.__name__ not in BEYOND]
+    return [c for c in found if all(np.ndim(a.low) == np.ndim(a.high) == 0 for a in c.arguments)]
+
+
+@pytest.mark.parametrize("case", _cases(), ids=lambda c: c.name)
+def test_a_batch_is_as_its_lanes_are(case):
+    alone = _verdicts(case.function, case.arguments)
+    batch = _verdicts(jax.vmap(case.function), case.arguments, lanes=(BATCH,))
+    findings = ("requires", "unsafe", "unknown")
+    if alone["masked"]:
+        assert sum(batch[v] for v in findings) <= sum(alone[v] for v in findings), f"{alone} → {batch}"
+    if alone["unsafe"]:
+        assert any(batch[v] for v in findings), f"{alone} → {batch}"
