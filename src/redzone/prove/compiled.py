@@ -45,6 +45,8 @@ class _Latest:
         """The program, as long as somebody else knows it."""
         self.indices: dict[int, tuple[Site, Any]] = {}
         """By identity of an access's equation: what computes its index, None where the replay is believed."""
+        self.makers: dict[int, dict[Any, int]] = {}
+        """By identity of a jaxpr of the program: where each of its variables is made."""
 
 
 _LATEST = _Latest()
@@ -66,7 +68,7 @@ def leaves_compiled(closed: Any, site: Site, arguments: list[Any]) -> bool:
 def _index_of(closed: Any, site: Site) -> Any:
     """What computes the operands that an access is at, compiled once for all inputs; None where nothing is rounded."""
     if _LATEST.closed is None or _LATEST.closed() is not closed:
-        _LATEST.closed, _LATEST.indices = weakref.ref(closed), {}
+        _LATEST.closed, _LATEST.indices, _LATEST.makers = weakref.ref(closed), {}, {}
     known = _LATEST.indices.get(id(site.eqn))
     if known is None or known[0] is not site:
         levels = _levels(closed, site)
@@ -105,17 +107,29 @@ def _levels(closed: Any, site: Site) -> list[_Level] | None:
     wanted = {v for v in _operands(site) if type(v) is not Literal}
     for depth in range(len(jaxprs) - 1, -1, -1):
         jaxpr, consts = jaxprs[depth]
-        needed = []
-        for eqn in jaxpr.eqns[::-1]:
-            if not wanted.isdisjoint(eqn.outvars):
-                needed.append(eqn)
-                wanted.update(v for v in eqn.invars if type(v) is not Literal)
-        found.append((jaxpr, consts, needed[::-1]))
+        found.append((jaxpr, consts, _leading_to(jaxpr, wanted)))
         if depth:
             call = site.chain[len(jaxprs) - 1 - depth]
             pairs = zip(jaxpr.invars, call.invars, strict=True)
             wanted = {outer for v, outer in pairs if v in wanted and type(outer) is not Literal}
     return found[::-1]
+
+
+def _leading_to(jaxpr: Any, wanted: set[Any]) -> list[Any]:
+    """The equations of a jaxpr that make these variables, in order; `wanted` gets all that those read."""
+    makers = _LATEST.makers.get(id(jaxpr))
+    if makers is None:
+        makers = _LATEST.makers[id(jaxpr)] = {v: k for k, eqn in enumerate(jaxpr.eqns) for v in eqn.outvars}
+    needed: set[int] = set()
+    waiting = list(wanted)
+    while waiting:
+        place = makers.get(waiting.pop())
+        if place is not None and place not in needed:
+            needed.add(place)
+            read = [v for v in jaxpr.eqns[place].invars if type(v) is not Literal and v not in wanted]
+            wanted.update(read)
+            waiting += read
+    return [jaxpr.eqns[place] for place in sorted(needed)]
 
 
 def _operands(site: Site) -> list[Any]:

@@ -16,7 +16,7 @@ from redzone.domains.fact import SMALL, flushed
 from redzone.domains.symbolic import at_most, is_inconclusive, smaller
 from redzone.engine import Seen, run_forward
 from redzone.engine.forward import Context, Runner
-from redzone.engine.program import COND, OBSERVE, SIMPLE, Program, Step
+from redzone.engine.program import COND, OBSERVE, Program, Step
 from redzone.frontend.trace import Input
 from redzone.prove.need import FAR, Lost, Need, beside, hashable, is_far
 from redzone.prove.needs import Shared, Walk
@@ -261,18 +261,19 @@ def restricted(program: Program, sites: Set[int]) -> Program:
             )
         return holding[id(body)]
 
-    wanted = {one.slot for one in program.assumptions} | {*program.equal.values()}
-    kept = []
-    for step in reversed(program.steps):
-        if step.kind == OBSERVE:
-            needed = id(step.eqn) in sites
-        else:
-            needed = not wanted.isdisjoint(step.outs) or (bool(step.bodies) and any(holds(b) for b in step.bodies))
-        if needed:
-            kept.append(step)
-            wanted.update(step.ins if step.kind == SIMPLE else step.reads())
+    kept: set[Step] = set()
+    waiting = [*(one.slot for one in program.assumptions), *program.equal.values()]
+    for step in program.steps:
+        if id(step.eqn) in sites if step.kind == OBSERVE else any(holds(body) for body in step.bodies):
+            kept.add(step)
+            waiting += step.reads()
+    while waiting:
+        made = program.defs.get(waiting.pop())
+        if made is not None and made not in kept:
+            kept.add(made)
+            waiting += made.reads()
     part = Program(program.jaxpr)
-    part.steps = kept[::-1]
+    part.steps = [step for step in program.steps if step in kept]
     part._masks, part._deps, part._compared = program.behind(), program.depends(), program.compared()
     part.assumptions, part.lanes, part.unknown = program.assumptions, program.lanes, program.unknown
     part.last, part.narrowing, part.equal = program.last, program.narrowing, program.equal
