@@ -326,3 +326,35 @@ def the_coordinates_of_a_number(grid, k):
 def the_coordinates_of_one_number_more(grid, k):
     at = k // np.array([6, 1]) % np.array([9, 6])
     return grid[at[0], at[1]]  #: unsafe
+
+
+# Conditions as factors, one after the other: what the second is multiplied with was made with the first.
+
+
+@case(f32(10), i32(min=-11, max=11))
+def round_both_ends_by_flags(x, i):
+    left, right = (i < 0).astype(np.int32), (i > 9).astype(np.int32)
+    i = left * 9 + (1 - left) * i
+    return x[right * 0 + (1 - right) * i]  #: safe
+
+
+@case(f32(10), i32(4, min=-11, max=11))
+def round_both_ends_by_a_flag_for_each(x, i):
+    left, right = (i < 0).astype(np.int32), (i > 9).astype(np.int32)
+    i = left * 9 + (1 - left) * i
+    return x[right * 0 + (1 - right) * i]  #: safe
+
+
+@case(f32(10), i32(4, min=-11, max=11))
+def round_both_ends_by_flags_one_too_late(x, i):
+    left, right = (i < 0).astype(np.int32), (i > 10).astype(np.int32)
+    i = left * 9 + (1 - left) * i
+    return x[right * 0 + (1 - right) * i]  #: unsafe
+
+
+@case(f32(4), flag(2), i32(min=0, max=30))
+def flags_that_are_not_all_the_same(x, on, k):
+    bits = on.astype(np.int32)
+    alone = (bits.sum() == 1).astype(np.int32)
+    far = bits * (alone * k) + (1 - bits) * 0
+    return x[jnp.where(k <= 9, far.max(), 0)]  #: unsafe

@@ -951,4 +951,10 @@ ENGINE_MUTANTS = [
         _constant(True),
         "cursors.back_along_an_alignment_that_is_set_back",
     ),
+    EngineMutant(
+        "conditions of several elements are the same for all",
+        "engine.refine:is_of_several",
+        _constant(False),
+        "arithmetic.flags_that_are_not_all_the_same",
+    ),
 ]

@@ -27,7 +27,7 @@ from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import before, running_sum, summed
 from redzone.engine.partition import Partition, limited, partition
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
-from redzone.engine.refine import Refiner, assuming
+from redzone.engine.refine import BLENDED, Refiner, assuming, is_flag
 from redzone.engine.relations import Infeasible
 from redzone.engine.rounding import ADDED_ONCE
 from redzone.engine.share import quotient
@@ -40,7 +40,6 @@ from redzone.stages import Recorder
 
 _SELECT = RULES[primitives()["select_n_p"]]
 _ADD, _SUB, _MUL = (RULES[primitives()[n]] for n in ("add_p", "sub_p", "mul_p"))
-_BLENDED = frozenset((_ADD, _SUB, _MUL))
 _CONVERT = primitives()["convert_element_type_p"]
 _DIV, _READ = (RULES[primitives()[n]] for n in ("div_p", "dynamic_slice_p"))
 #: What puts two padded arrays into one.
@@ -52,7 +51,7 @@ _MORE: dict[Any, Any] = {
     RULES[primitives()["dot_general_p"]]: dotted,
     _DIV: _DIV,
     _READ: _READ,
-    **dict.fromkeys(_BLENDED | _JOINING, _BLENDED),
+    **dict.fromkeys(BLENDED | _JOINING, BLENDED),
 }
 #: A sum beyond this has the bounds of its integer type.
 _NEAR = 2**30
@@ -443,7 +442,7 @@ class Runner:
         if type(factors) is Partition:
             env[step.outs[0]] = limited(env, factors, fact)
             return
-        if rule not in _BLENDED or type(fact.lo) is not int or type(fact.hi) is not int or fact.hi - fact.lo < 2:
+        if rule not in BLENDED or type(fact.lo) is not int or type(fact.hi) is not int or fact.hi - fact.lo < 2:
             return
         # A sum of numbers as far as their type goes may have wrapped; a number times 0 or 1 has not.
         if rule is not _MUL and not -_NEAR < fact.lo < fact.hi < _NEAR:
@@ -454,7 +453,7 @@ class Runner:
                 return
             step.extra, step.volatile = factors or False, bool(factors)
         for factor, shaped in factors:
-            if not _is_open(env[factor]):
+            if not is_flag(env[factor]):
                 continue
             found: Fact | None = None
             for truth in (1, 0) if rule is _MUL else (0, 1):
@@ -567,16 +566,11 @@ def _factors(program: Program, env: list[Any], step: Step) -> list[tuple[int, bo
     if step.rule is _ADD and (found := _indicators(program, step)):
         return found
     for slot in step.ins:
-        if _is_open(env[slot]):
+        if is_flag(env[slot]):
             break
     else:
         return None
     return _conditions(program, step) if step.rule is _MUL else _flags(program, step)
-
-
-def _is_open(fact: Fact) -> bool:
-    """Whether a number can be 0 or 1 and nothing else."""
-    return type(fact.lo) is int and fact.lo == 0 and type(fact.hi) is int and fact.hi == 1
 
 
 def _flags(program: Program, step: Step) -> list[tuple[int, bool]]:

@@ -22,6 +22,11 @@ HERE: Any = ("here",)
 ROW = "row"
 
 
+def is_of_several(level: Any) -> bool:
+    """Whether what is known at a level holds for several elements at once, of all or of a row."""
+    return level is ALL or level[-1][0] == ROW
+
+
 def row_of(level: Any) -> tuple[Any, dict[int, int]] | None:
     """The row that a level takes one element of, `x[:, 0]`, and which; None where it does nothing like that."""
     if level is ALL or len(level) < 3:

@@ -46,6 +46,7 @@ class Narrowing:
         "learnt",
         "learnt_since",
         "masks",
+        "nested",
         "pairs",
         "program",
         "recomputed",
@@ -75,6 +76,8 @@ class Narrowing:
         """Whether anything is known of whole rows."""
         self.fixed = False
         """Whether anything was learnt of a constant: it is made from nothing, so that no mask tells."""
+        self.nested = False
+        """Whether it looks at one of two cases for another refinement, which looks at both."""
 
     def level_of(self, step: Step, position: int, level: Any) -> Any:
         """The level at which an elementwise step's operand is known, or None if positions differ."""

@@ -12,20 +12,26 @@ from typing import Any
 
 import numpy as np
 
-from redzone.domains import Fact, dtype_info, meet
+from redzone.domains import Fact, dtype_info, join, leq, meet
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.kinds import KIND
-from redzone.engine.levels import ALL
+from redzone.engine.levels import ALL, is_of_several
 from redzone.engine.program import BITS, SIGNATURE, SIMPLE, Program, Step
 from redzone.engine.refine_reads import Reads
 from redzone.engine.relations import Infeasible
 from redzone.engine.rounding import APART, MOVES, PUT_TOGETHER
 from redzone.engine.wrapping import from_the_end, wrap_of
+from redzone.frontend.compat import primitives
+from redzone.rules import RULES
 from redzone.rules.floats import slack
 from redzone.rules.table import SAME
 
 #: How many equations deep a value is recomputed.
 DEPTH = 14
+#: How many equations deep a condition is, to see whether it is open.
+SHALLOW = 3
+#: The rules of steps that are looked at with and without a condition that is in them.
+BLENDED = frozenset(RULES[primitives()[n]] for n in ("add_p", "sub_p", "mul_p"))
 
 
 class Refiner(Reads):
@@ -114,10 +120,43 @@ class Refiner(Reads):
             if narrowed is None:
                 raise Infeasible
             fact = narrowed
+            if type(step.extra) is list and rule in BLENDED and not self.nested:
+                fact = self.with_and_without(step, slot, level, fact)
         if self.cuts == cuts:
             self.recomputed[key] = fact
         else:
             self.tentative[key] = fact
+        return fact
+
+    def with_and_without(self, step: Step, slot: int, level: Any, fact: Fact) -> Fact:
+        """A sum or product in which something counts only under a condition, `x * ok + 9 * (1 - ok)`: with and without.
+
+        At each position considered the condition is 0 or 1, and so the sum is what it is in one of the two cases, in
+        which everything holds that is known already.
+        """
+        if type(fact.lo) is not int or type(fact.hi) is not int or fact.hi - fact.lo < 2:
+            return fact
+        for factor, shaped in step.extra:
+            inner = level if shaped else ALL
+            # Of several elements each has a condition of its own: it need not be the same for all.
+            if (shaped and is_of_several(level)) or not is_flag(self.recompute(factor, inner, SHALLOW)):
+                continue
+            found: Fact | None = None
+            for truth in (0, 1):
+                case = Refiner(self.program, self.env)
+                case.nested, case.known, case.rows = True, self.known.copy(), self.rows
+                try:
+                    case.assume(factor, truth, inner)
+                    value = case.value(slot, level)
+                except Infeasible:
+                    continue
+                if leq(fact, value):
+                    return fact
+                found = value if found is None else join(found, value)
+            if found is None:
+                raise Infeasible
+            narrowed = meet(fact, found) if _comparable(fact, found) else None
+            return fact if narrowed is None else narrowed
         return fact
 
     def not_yet_rounded(self, step: Step, slot: int, before: Fact, after: Fact) -> Fact:
@@ -158,6 +197,11 @@ def assuming(program: Program, env: list[Any], slot: int, truth: int, level: Any
     except Infeasible:
         return None
     return refiner
+
+
+def is_flag(fact: Fact) -> bool:
+    """Whether a number can be 0 or 1 and nothing else."""
+    return type(fact.lo) is int and fact.lo == 0 and type(fact.hi) is int and fact.hi == 1
 
 
 def _comparable(a: Fact, b: Fact) -> bool:
