@@ -97,7 +97,14 @@ def loop(build: Slots, eqn: Any, frame: Frame) -> None:
     step = build.emit(WHILE, eqn, ins, _left_by(build, eqn, frame, same))
     step.bodies = (body, condition)
     step.extra = LoopShape(carries=tuple(sorted(wanted)), consts=nb, cond_consts=nt)
+    step.extra.given = _which(frame, eqn.invars[: nt + nb])
     step.extra.inits = tuple(build.slot(frame, eqn.invars[nt + nb + i]) for i in step.extra.carries)
+
+
+def _which(frame: Frame, atoms: list[Any]) -> tuple[int, ...]:
+    """Numbers for values, the same for those that are one and the same under several names."""
+    origins, numbered = [resolve(frame, atom) for atom in atoms], dict[tuple[int, int], int]()
+    return tuple([numbered.setdefault((id(where), id(atom)), len(numbered)) for where, atom in origins])
 
 
 def _body(

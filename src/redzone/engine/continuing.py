@@ -116,24 +116,21 @@ class Condition:
         made = self.test.defs.get(slot)
         if made is None or made.kind != SIMPLE or made.eqn.primitive not in COMPARISONS:
             return {}
-        body, shape, given = self.step.bodies[0], self.step.extra, self.step.eqn.invars
-        # By what it is to the loop: the carry's number, or the value that it is given.
-        inside = {p - shape.consts if p >= shape.consts else given[shape.cond_consts + p]: s for p, s in body.inputs}
-        asked = {s: p - shape.cond_consts if p >= shape.cond_consts else given[p] for p, s in self.test.inputs}
+        body, shape = self.step.bodies[0], self.step.extra
+        given, first = shape.given, shape.cond_consts
+        # By what it is to the loop: the carry's number, or, below zero, that of the value it is given.
+        inside = {p - shape.consts if p >= shape.consts else -1 - given[first + p]: s for p, s in body.inputs}
+        asked = {s: p - first if p >= first else -1 - given[p] for p, s in self.test.inputs}
         places = tuple([inside.get(asked.get(source), -1) for source in made.ins])
         return {} if -1 in places else comparisons(body, places, made.eqn.primitive.name, truth)
 
     def given_alike(self) -> tuple[int, ...]:
         """Which of the values that the loop is given are one: by that alone a part of the condition tells of the body.
 
-        By operand, the number of the first that is the same; nothing where the condition has no parts.
+        By operand, the number of its value; nothing where the condition has no parts.
         """
-        if len(self.parts) == 1:
-            return ()
-        first: dict[int, int] = {}
-        shape = self.step.extra
-        given = self.step.eqn.invars[: shape.cond_consts + shape.consts]
-        return tuple([first.setdefault(id(v), len(first)) for v in given])
+        given: tuple[int, ...] = self.step.extra.given
+        return given if len(self.parts) > 1 else ()
 
     def _implied(self, env: list[Any], holding: tuple[tuple[int, int], ...]) -> dict[int, Fact] | None:
         refiner = Refiner(self.test, env)

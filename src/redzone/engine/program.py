@@ -410,6 +410,8 @@ class LoopShape:
     """How many of the body's inputs come before its carries."""
     cond_consts: int = 0
     """The same for a while's condition."""
+    given: tuple[int, ...] = ()
+    """By operand of a while before its carries, for the condition and then for the body: which value that is."""
     carry_count: int = 0
     inits: tuple[int, ...] = ()
     """The slots of the carries' first values."""
