@@ -486,7 +486,7 @@ def steps_of_bytes_that_may_wrap(s, x):
     # From 200 to 50 is a step of 106.
     redzone.assume(s[0] >= 100)
     redzone.assume(s[1:] - s[:-1] <= 200)
-    return x[255 - s[1].astype(int)]  #: unsafe
+    return x[255 - s[1].astype(int)]  #: requires
 
 
 @case(u8(3, max=40), f32(26))

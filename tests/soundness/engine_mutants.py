@@ -951,4 +951,10 @@ ENGINE_MUTANTS = [
         _constant(True),
         "cursors.back_along_an_alignment_that_is_set_back",
     ),
+    EngineMutant(
+        "a number has one bit less than it may have",
+        f"{LOOPS}:most_trips_of_bits",
+        _one_trip_less,
+        "everyday.the_bits_that_are_set_of_one_more",
+    ),
 ]

@@ -30,7 +30,7 @@ from redzone.engine.search import (
     stays_below,
 )
 from redzone.engine.thresholds import limits_of, near_to, thresholds_of
-from redzone.engine.trips import most_trips, most_trips_of_two, scales, toward
+from redzone.engine.trips import most_trips, most_trips_of_bits, most_trips_of_two, scales, toward
 from redzone.engine.turns import Turns, each_that_goes_on, one_by_one, stacked
 
 if TYPE_CHECKING:
@@ -245,6 +245,8 @@ def _while(
             trips = most_trips(carries, when(carries.now, 1))
             if trips is None:
                 trips = most_trips_of_two(carries, condition)
+            if trips is None:
+                trips = most_trips_of_bits(carries, condition)
             if trips is None and scales(carries):
                 rest = {i: carries.now[i] for i in carries.moving}
                 goes_on = lambda: when(carries.now, 1, lane) is not None  # noqa: E731

@@ -54,8 +54,10 @@ def _is_free(atom: Atom, target: Linear, region: Region, by_type: ByType) -> boo
     if atom.leaf >= 0:
         # Far out the integer type ends it, at some multiple; a narrow one where the sum would no longer fit.
         far = NEAR // (4 * factor)
-        early = abs(target.const) if (atom.lo, atom.hi) in NARROW else 0
-        return hi >= min(atom.hi - early, far) if up else lo <= max(atom.lo + early, -far)
+        narrow = (atom.lo, atom.hi) in NARROW
+        # What is left of a number that was taken away, where counting from the end has given some of it back.
+        early, times = (abs(target.const) * (2 if atom.lo < 0 else 1), factor) if narrow else (0, 1)
+        return hi >= min((atom.hi - early) // times, far) if up else lo <= max(-(-(atom.lo + early) // times), -far)
     if atom.name in ("q", "t"):
         # A quotient goes as far as what is divided, an iteration as far as the loop.
         return atom.name == "q" or (up and atom.hi > NEAR)
