@@ -957,4 +957,10 @@ ENGINE_MUTANTS = [
         _one_trip_less,
         "everyday.the_bits_that_are_set_of_one_more",
     ),
+    EngineMutant(
+        "a carry that may be kept always is",
+        f"{LOOPS}:first_or_replaced",
+        lambda right: lambda runner, carries, env, i: right(runner, carries, env, i) and carries.first[i],
+        "walls.a_walk_through_a_gap_by_one_number",
+    ),
 ]
