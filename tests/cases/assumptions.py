@@ -367,7 +367,7 @@ def each_of_a_total_by_its_last_running_sum(n, x):
 @case(i32(5, min=-1, max=100), f32(10))
 def a_total_of_which_one_may_be_taken_away(n, x):
     redzone.assume(n.sum() <= 9)
-    return x[n]  #: requires
+    return x[n]  #: unsafe
 
 
 @case(i32(5, min=0), f32(10))

@@ -32,7 +32,7 @@ from redzone.prove.pieces import Work
 from redzone.prove.purse import Purse
 from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SHORT, is_near, is_outside
 from redzone.prove.seen import is_close
-from redzone.prove.witness import DRAWS, at_random, has_sizes
+from redzone.prove.witness import DRAWS, at_random, beside_none, has_sizes
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
@@ -330,6 +330,9 @@ class Deciding(Conditioned):
             if witness is None and blamed and self.analysis.inventory.equations <= SHORT:
                 tried = at_random(self.traced.inputs, self.facts)
                 witness = self.shown([site], tried, self.guesses, tries=DRAWS).get(id(site.eqn))
+                if witness is None:
+                    tried = beside_none(self.traced.inputs, self.facts, proposal.needs)
+                    witness = self.shown([site], tried, Purse(GUESSES, compiles=False)).get(id(site.eqn))
                 if witness is None and has_sizes(self.traced.inputs):
                     witness = self.breaking_where_it_is_seen(site, proposal, [Purse(GUESSES, compiles=False)])
             if witness is not None:
