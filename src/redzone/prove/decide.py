@@ -29,6 +29,7 @@ from redzone.prove.made_of import leaves_made_of
 from redzone.prove.masks import masked_sites
 from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
+from redzone.prove.plainer import plainer
 from redzone.prove.purse import Purse
 from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SHORT, is_near, is_outside
 from redzone.prove.seen import is_close
@@ -380,7 +381,19 @@ class Deciding(Conditioned):
         near = all(is_near(site, one) for one in seen) and not any(_is_promised(one.context) for one in seen)
         return near and not all(is_near(site, one, narrow) for one in seen)
 
+    def plainest(self, site: Site, witness: Witness) -> Witness:
+        """The same input, or a plainer one that takes the access outside as well and tells as much."""
+        key, inputs = id(site.eqn), self.traced.inputs
+        if len(witness.arguments) != len(inputs) or not has_sizes(inputs):
+            return witness
+        tried = plainer(inputs, self.facts, witness.arguments)
+        found = self.shown([site], tried, Purse(LONGER, compiles=False)).get(key)
+        if found is None or (self.is_telling(key, witness) and not self.is_telling(key, found)):
+            return witness
+        return found
+
     def unsafe(self, access: Access, site: Site, witness: Witness) -> None:
+        witness = self.plainest(site, witness)
         access.verdict, access.decided_by, access._witness = Verdict.UNSAFE, "replay", self.called(witness)
         access.rule = "RZ101" if site.effect == "read" else "RZ201"
         access.message = _leaves(access, site, witness.index)
