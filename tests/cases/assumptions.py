@@ -367,7 +367,7 @@ def each_of_a_total_by_its_last_running_sum(n, x):
 @case(i32(5, min=-1, max=100), f32(10))
 def a_total_of_which_one_may_be_taken_away(n, x):
     redzone.assume(n.sum() <= 9)
-    return x[n]  #: requires
+    return x[n]  #: unsafe
 
 
 @case(i32(5, min=0), f32(10))
@@ -486,7 +486,7 @@ def steps_of_bytes_that_may_wrap(s, x):
     # From 200 to 50 is a step of 106.
     redzone.assume(s[0] >= 100)
     redzone.assume(s[1:] - s[:-1] <= 200)
-    return x[255 - s[1].astype(int)]  #: unsafe
+    return x[255 - s[1].astype(int)]  #: requires
 
 
 @case(u8(3, max=40), f32(26))

@@ -257,3 +257,13 @@ def shortest_paths(weights):
 def a_product_with_coordinates(data, indices, x):
     rows, columns = indices[:, 0], redzone.assume(indices[:, 1], min=0)
     return jax.ops.segment_sum(data * x[columns], rows, 4)  #: requires declared
+
+
+@case(i32(10, min=-1, max=10), f32(10), i32(min=0, max=9))
+def back_to_the_root(parents, visits, leaf):
+    # Where each is somebody's child, nobody is the root: then it never ends, and nobody sees where it was.
+    def body(state):
+        node, visits = state
+        return parents[node], visits.at[node].add(1.0)  #: unsafe
+
+    return lax.while_loop(lambda state: state[0] > -1, body, (leaf, visits))

@@ -345,3 +345,39 @@ def rows_from_starts_and_lengths_unpromised(packed, starts, lengths):
         return carry, lax.fori_loop(0, length, add, 0.0)
 
     return lax.scan(one, 0, (starts, lengths))
+
+
+# A prompt may be longer than leaves room for what is generated behind it, however the loop is written.
+
+
+@case(i32(40), i32(), i32())
+def generated_behind_a_long_prompt(cache, token, length):
+    length = jnp.clip(length, 1, 32)
+
+    def body(state):
+        count, cache = state
+        return count + 1, cache.at[length + count].set(token)  #: unsafe
+
+    return lax.while_loop(lambda state: state[0] < 16, body, (0, cache))
+
+
+@case(i32(40), i32(), i32())
+def generated_behind_a_long_prompt_to_the_end(cache, token, length):
+    length = jnp.clip(length, 1, 32)
+
+    def body(state):
+        count, cache = state
+        return count + 1, cache.at[length + count].set(token)  #: safe
+
+    return lax.while_loop(lambda state: (state[0] < 16) & (length + state[0] < 40), body, (0, cache))
+
+
+@case(i32(40), i32(), i32(), i32(), requires=("count ≤ 8",))
+def generated_as_many_as_asked(cache, token, length, count):
+    length = jnp.clip(length, 1, 32)
+
+    def body(state):
+        done, cache = state
+        return done + 1, cache.at[length + done].set(token)  #: requires
+
+    return lax.while_loop(lambda state: state[0] < count, body, (0, cache))

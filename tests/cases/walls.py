@@ -92,3 +92,42 @@ def where_the_ends_are_open(x, i):
 def where_the_middle_is_open(x, i):
     there = lax.dynamic_slice(jnp.asarray(KIND), (i,), (1,))[0]  #: unsafe
     return lax.cond(there > 0, lambda: lax.dynamic_slice(x, (i,), (1,))[0], lambda: 0.0)  #: safe
+
+
+@case(f32(36), i32(min=7, max=10), i32(50, min=0, max=3))
+def a_walk_between_walls_by_one_number(goal, start, actions):
+    def step(at, action):
+        to = at + jnp.array([1, 6, -1, -6])[action]  #: safe
+        return jnp.where(jnp.asarray(WALL.ravel())[to], at, to), goal[at]  #: safe
+
+    return lax.scan(step, start, actions)
+
+
+@case(f32(36), i32(min=7, max=10), i32(50, min=0, max=3))
+def a_walk_through_a_gap_by_one_number(goal, start, actions):
+    def step(at, action):
+        to = at + jnp.array([1, 6, -1, -6])[action]  #: safe
+        return jnp.where(jnp.asarray(OPEN.ravel())[to], at, to), goal[jnp.clip(at, 0, 35)]  #: safe unsafe
+
+    return lax.scan(step, start, actions)
+
+
+@case(f32(36), i32(min=7, max=10), i32(50, min=0, max=3))
+def a_walk_between_walls_by_branches(goal, start, actions):
+    def step(at, action):
+        to = at + jnp.array([1, 6, -1, -6])[action]  #: safe
+        at = lax.cond(jnp.asarray(WALL.ravel())[to], lambda: at, lambda: to)  #: safe
+        return at, goal[at]  #: safe
+
+    return lax.scan(step, start, actions)
+
+
+@case(f32(36), i32(min=7, max=10), i32(50, min=0, max=3))
+def a_walk_that_is_set_back_beside_the_walls(goal, start, actions):
+    # What is kept is where it was, and what it is set back to is none of that.
+    def step(at, action):
+        to = at + jnp.array([1, 6, -1, -6])[action]  #: safe
+        walled = jnp.asarray(WALL.ravel())[to]  #: unsafe
+        return jnp.where(walled, at, jnp.where(action == 1, 30, to)), goal[at]  #: safe
+
+    return lax.scan(step, start, actions)

@@ -139,6 +139,9 @@ DIRECTED: list[tuple[str, Callable[..., Any], tuple[Argument, ...]]] = [
     ("scattered", _scattered, (SMALL, SMALL)),
     ("scattered in part", _scattered_in_part, (SMALL, SMALL)),
     ("reduced", lambda i: jnp.max(i[None]) + jnp.sum(i[None]) - jnp.min(i[None]), (SMALL,)),
+    ("what is left of a sum", lambda v: jnp.sum(v) - jnp.cumsum(v), (ROW,)),
+    ("running sums of some and of the others", lambda v: jnp.cumsum(v > 1) + jnp.cumsum(1 - (v > 1)), (ROW,)),
+    ("sums of some and of all", lambda v: jnp.where(v > 1, 3, -1).sum() - 4 * (v > 1).sum() + v[0], (ROW,)),
     ("reduced to a bool", lambda i: jnp.all((i > 2)[None]) | jnp.any((i == 0)[None]), (SMALL,)),
 ]
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from redzone.access import site as access_site
-from redzone.domains import Fact, join, summarised
+from redzone.domains import Fact, join, scalar, summarised
 from redzone.engine import hot, levels, refine, relations
 from redzone.frontend import compat
 from redzone.prove import whole
@@ -956,5 +956,29 @@ ENGINE_MUTANTS = [
         "engine.refine:is_of_several",
         _constant(False),
         "arithmetic.flags_that_are_not_all_the_same",
+    ),
+    EngineMutant(
+        "a number has one bit less than it may have",
+        f"{LOOPS}:most_trips_of_bits",
+        _one_trip_less,
+        "everyday.the_bits_that_are_set_of_one_more",
+    ),
+    EngineMutant(
+        "a carry that may be kept always is",
+        f"{LOOPS}:first_or_replaced",
+        lambda right: lambda runner, carries, env, i: right(runner, carries, env, i) and carries.first[i],
+        "walls.a_walk_through_a_gap_by_one_number",
+    ),
+    EngineMutant(
+        "any comparison holds once in a row",
+        "engine.mass:one_of_each",
+        lambda right: lambda *args: scalar(1),
+        "sums.sorted_by_counts_and_ranks_of_others",
+    ),
+    EngineMutant(
+        "sums of other numbers are sums of these",
+        "prove.element_sums:made_from",
+        lambda right: lambda program, env, slot: right(program, env, slot)._replace(times=1, plus=0),
+        "sums.what_is_kept_without_what_is_not",
     ),
 ]

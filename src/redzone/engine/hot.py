@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from redzone.domains import Fact, dtype_info, join, meet, scalar, summarised
+from redzone.domains import DtypeInfo, Fact, dtype_info, join, meet, scalar, summarised
 from redzone.engine.levels import HERE
 from redzone.engine.program import Program, Step, made_by
 from redzone.engine.refine import assuming
@@ -48,8 +48,27 @@ class Hot(NamedTuple):
 
 def sum_of_one(program: Program, env: list[Any], step: Step) -> Fact | None:
     """What such a sum can be; None for another."""
-    info = dtype_info(step.eqn.outvars[0].aval.dtype)
-    for hot in _known(program, step):
+    return _sum_of(program, env, _known(program, step), dtype_info(step.eqn.outvars[0].aval.dtype))
+
+
+def one_of_each(program: Program, env: list[Any], step: Step, axis: int) -> Fact | None:
+    """For a sum along one axis: what a sum of the same terms along another, of those that are left, can be.
+
+    `axis` is one of the result's. None where the terms are not such that at most one of them is not zero.
+    """
+    known: tuple[Hot, ...] | None = program.memo.get(("one of each", step.outs[0], axis))
+    if known is None:
+        plain = dtype_info(step.eqn.outvars[0].aval.dtype).kind in "iu" and program.unknown.isdisjoint(step.ins)
+        found = list[Hot]()
+        if plain and step.eqn.primitive is _SUM and len(step.eqn.params["axes"]) == 1:
+            gone, shape = int(step.eqn.params["axes"][0]), step.eqn.invars[0].aval.shape
+            found = _candidates(program, step.ins[0], axis + (axis >= gone), shape)
+        known = program.memo["one of each", step.outs[0], axis] = tuple(found)
+    return _sum_of(program, env, known, dtype_info(step.eqn.outvars[0].aval.dtype))
+
+
+def _sum_of(program: Program, env: list[Any], some: tuple[Hot, ...], info: DtypeInfo) -> Fact | None:
+    for hot in some:
         if hot.zero >= 0 and not _is_zero(env[hot.zero]):
             continue
         numbers, other = env[hot.along], summarised(env[hot.other])
@@ -87,7 +106,7 @@ def _known(program: Program, step: Step) -> tuple[Hot, ...]:
         plain = dtype_info(step.eqn.outvars[0].aval.dtype).kind in "iu" and program.unknown.isdisjoint(step.ins)
         found = list[Hot]()
         if plain and step.eqn.primitive is _SUM and len(step.eqn.params["axes"]) == 1:
-            found = _candidates(program, step)
+            found = _candidates(program, step.ins[0], int(step.eqn.params["axes"][0]), step.eqn.invars[0].aval.shape)
         elif plain and step.eqn.primitive is _DOT and len(step.eqn.params["dimension_numbers"][0][0]) == 1:
             found = _picking(program, step)
         known = program.memo["hot", step.outs[0]] = tuple(found)
@@ -110,10 +129,9 @@ def _picking(program: Program, step: Step) -> list[Hot]:
     return found
 
 
-def _candidates(program: Program, step: Step) -> list[Hot]:
-    """What may be such a condition on the terms of a sum."""
-    axis, shape = int(step.eqn.params["axes"][0]), step.eqn.invars[0].aval.shape
-    term = made_by(program, step.ins[0])
+def _candidates(program: Program, slot: int, axis: int, shape: tuple[Any, ...]) -> list[Hot]:
+    """What may be such a condition on the terms, of this shape, of a sum along an axis."""
+    term = made_by(program, slot)
     if term is None:
         return []
     primitive, pairs, zero = term.eqn.primitive, list[tuple[int, int]](), -1

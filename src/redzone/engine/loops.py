@@ -19,6 +19,7 @@ from redzone.engine.growing import bounded_growth, count_exactly, count_up, grow
 from redzone.engine.lanes import stay_apart
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import LoopShape, Program, Step
+from redzone.engine.replaced import first_or_replaced
 from redzone.engine.resting import STEPWISE, come_to_rest, in_any, is_lost, states_of
 from redzone.engine.search import (
     Among,
@@ -30,7 +31,7 @@ from redzone.engine.search import (
     stays_below,
 )
 from redzone.engine.thresholds import limits_of, near_to, thresholds_of
-from redzone.engine.trips import most_trips, most_trips_of_two, scales, toward
+from redzone.engine.trips import most_trips, most_trips_of_bits, most_trips_of_two, scales, toward
 from redzone.engine.turns import Turns, each_that_goes_on, one_by_one, stacked
 
 if TYPE_CHECKING:
@@ -117,7 +118,9 @@ def _scan(
         def run() -> list[Any]:
             return runner.run(body, feed(carries.now), False)
 
-        env_ = come_to_rest(carries, others, run, lambda: near_to(inputs + inits, thresholds_of(body)), trips)
+        near = lambda: near_to(inputs + inits, thresholds_of(body))  # noqa: E731
+        replaced = functools.partial(first_or_replaced, runner, carries)
+        env_ = come_to_rest(carries, others, run, near, trips, replaced=replaced)
         if trips is None and bounded_growth(carries, others, env_, length):
             env_ = run()
         turns: Turns | None = None
@@ -241,10 +244,13 @@ def _while(
                 None,
                 guessed,
                 lambda: limits_of(test) + near_to(asked, thresholds_of(test)),
+                functools.partial(first_or_replaced, runner, carries),
             )
             trips = most_trips(carries, when(carries.now, 1))
             if trips is None:
                 trips = most_trips_of_two(carries, condition)
+            if trips is None:
+                trips = most_trips_of_bits(carries, condition)
             if trips is None and scales(carries):
                 rest = {i: carries.now[i] for i in carries.moving}
                 goes_on = lambda: when(carries.now, 1, lane) is not None  # noqa: E731

@@ -13,11 +13,11 @@ import numpy as np
 
 from redzone.domains import DtypeInfo, Fact, dtype_info, meet, settle, summarised
 from redzone.domains.fact import SMALL
-from redzone.engine.hot import sum_of_one
+from redzone.engine.hot import one_of_each, sum_of_one
 from redzone.engine.program import Program, Step, made_by, source_of
 from redzone.frontend.compat import primitives
 
-_SCATTER_ADD, _CUMSUM = primitives()["scatter_add_p"], primitives()["cumsum_p"]
+_SCATTER_ADD, _CUMSUM, _SUM = (primitives()[f"{n}_p"] for n in ("scatter_add", "cumsum", "reduce_sum"))
 #: Sums over at most so many elements are kept apart by how many have been added.
 APART = 64
 
@@ -32,6 +32,8 @@ def summed(program: Program, env: list[Any], step: Step) -> Fact:
     if not plain.kept and step.eqn.primitive is _CUMSUM:
         plain = _growing(step.eqn, env[step.ins[0]], info, 1) or plain
     bounds = _mass(program, env, step.ins[0], info, _summed_over(step.eqn))
+    if bounds is None:
+        bounds = _mass_of_ones(program, env, step, info)
     # The sums are exact modulo the width, and what they stand for fits: additions that wrap on the way do no harm.
     plain = plain if bounds is None else _within(plain, *bounds)
     alone = sum_of_one(program, env, step)
@@ -68,6 +70,8 @@ def before(program: Program, env: list[Any], total: Step, plain: Fact) -> Fact:
         lo, hi = min(0, whole.lo * (n - 1)), max(0, whole.hi * (n - 1))
         sums = Fact(lo, hi, 0 if lo == hi else 1) if info.min <= lo and hi <= info.max else plain
     bounds = _mass(program, env, total.ins[0], info, _summed_over(total.eqn))
+    if bounds is None:
+        bounds = _mass_of_ones(program, env, total, info)
     if bounds is not None:
         sums = _within(sums, *bounds)
     if sums.kept or plain.kept:
@@ -119,6 +123,25 @@ def _mass(
         return None
     lo, hi = min(0, updates.lo) * count, max(0, updates.hi) * count
     return None if lo < info.min or hi > info.max else (lo, hi)
+
+
+def _mass_of_ones(program: Program, env: list[Any], step: Step, info: DtypeInfo) -> tuple[int, int] | None:
+    """The same along one axis of numbers that are sums themselves, of terms of which one in a row is not zero.
+
+    `counts = (keys[:, None] == arange(k)).sum(0)`: however many there are of each, together there are as many as keys.
+    """
+    made, axes = made_by(program, step.ins[0]), _summed_over(step.eqn)
+    if made is None or made.eqn.primitive is not _SUM or len(axes) != 1 or len(made.eqn.params["axes"]) != 1:
+        return None
+    count = made.eqn.invars[0].aval.shape[made.eqn.params["axes"][0]]
+    each = one_of_each(program, env, made, int(axes[0])) if type(count) is int else None
+    # What is looked at lies behind what is summed up.
+    step.volatile = step.volatile or each is not None
+    if each is None or type(each.lo) is not int or type(each.hi) is not int:
+        return None
+    inner = dtype_info(made.eqn.outvars[0].aval.dtype)
+    lo, hi = min(0, each.lo) * count, max(0, each.hi) * count
+    return (lo, hi) if max(info.min, inner.min) <= lo and hi <= min(info.max, inner.max) else None
 
 
 def _updates(eqn: Any, axes: tuple[int, ...] | None) -> list[Any]:

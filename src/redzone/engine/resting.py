@@ -36,10 +36,12 @@ def come_to_rest(
     trips: int | None,
     widened: bool = False,
     ends: Any = None,
+    replaced: Any = None,
 ) -> Any:
     """Bring the moving carries to an inductive set of facts; returns the body's last environment.
 
-    `widened` says that some are at more than their first values already; `ends` are numbers that end a while.
+    `widened` says that some are at more than their first values already; `ends` are numbers that end a while;
+    `replaced` says of a run what a carry can be that it keeps or puts something in the place of.
     """
     env = run()
     if not moving:
@@ -93,6 +95,8 @@ def come_to_rest(
         changed = False
         for i in moving:
             fresh_fact = join(carries.first[i], carries.out(env, i))
+            if replaced is not None and (instead := replaced(env, i)) is not None:
+                fresh_fact = met(fresh_fact, instead)
             if not leq(carries.now[i], fresh_fact):
                 narrowed = met(carries.now[i], fresh_fact)
                 changed = changed or narrowed is not carries.now[i]

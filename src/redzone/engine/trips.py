@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import itertools
 
-from redzone.domains import Fact, summarised
+from redzone.domains import Fact, dtype_info, scalar, summarised
 from redzone.engine.carried import Carries
 from redzone.engine.continuing import Condition
 from redzone.engine.idioms import FLOOR_DIVIDE
-from redzone.engine.program import SIMPLE
+from redzone.engine.program import SIMPLE, Program, made_by, source_of
 from redzone.engine.together import moves, moves_where, ways
 from redzone.frontend.compat import primitives
 
 #: Among how many carries two are looked for that move on together.
 PAIRED = 8
 
-_NE = primitives()["ne_p"]
+_NE, _ADD, _SUB, _AND, _XOR, _NEG = (primitives()[f"{n}_p"] for n in ("ne", "add", "sub", "and", "xor", "neg"))
 _SCALING = frozenset(
     primitives()[f"{n}_p"] for n in ("mul", "div", "shift_left", "shift_right_arithmetic", "shift_right_logical")
 )
@@ -95,6 +95,75 @@ def _stays(carries: Carries, i: int, held: list[dict[int, Fact]]) -> bool:
 def _sum(a: Fact, b: Fact, sign: int) -> tuple[int, int]:
     a, b = summarised(a), summarised(b)
     return (a.lo + b.lo, a.hi + b.hi) if sign > 0 else (a.lo - b.hi, a.hi - b.lo)
+
+
+def most_trips_of_bits(carries: Carries, condition: Condition) -> int | None:
+    """The same from a number of which each iteration clears the lowest bit, and that is not 0 while the loop goes on.
+
+    Of a number that is not 0 exactly one bit is cleared, also of a negative one and where `x - 1` wraps: so the body
+    runs no more often than the first value has bits.
+    """
+    if condition.batched:
+        return None
+    best: int | None = None
+    for i in carries.moving:
+        if not clears_lowest_bit(carries.body, carries.slot[i], carries.body.outs[i]):
+            continue
+        first, info = summarised(carries.first[i]), carries.info[i]
+        if type(first.lo) is not int or type(first.hi) is not int:
+            continue
+        if condition.when({**carries.now, i: scalar(0)}, 1) is None:
+            count = int(first.hi).bit_length() if first.lo >= 0 else info.bits
+            best = count if best is None else min(best, count)
+    return best
+
+
+def clears_lowest_bit(body: Program, first: int, out: int) -> bool:
+    """Whether a loop makes `x & (x - 1)` of an integer, or takes `x & -x` from it."""
+    made = made_by(body, out)
+    if first < 0 or first in body.unknown or made is None or len(made.ins) != 2:
+        return False
+    aval, primitive = made.eqn.outvars[0].aval, made.eqn.primitive
+    if aval.shape != () or dtype_info(aval.dtype).kind not in "iu":
+        return False
+    for one, other in (made.ins, made.ins[::-1]):
+        if source_of(body, one) == first and primitive is _AND and _is_one_less(body, first, other):
+            return True
+        if source_of(body, one) == first and primitive is _XOR and _is_lowest_bit(body, first, other):
+            return True
+    return primitive is _SUB and source_of(body, made.ins[0]) == first and _is_lowest_bit(body, first, made.ins[1])
+
+
+def _is_one_less(body: Program, first: int, slot: int) -> bool:
+    """Whether a value is `x - 1`, as the machine computes it."""
+    made = made_by(body, slot)
+    if made is None or len(made.ins) != 2:
+        return False
+    info = dtype_info(made.eqn.outvars[0].aval.dtype)
+    if made.eqn.primitive is _SUB:
+        return source_of(body, made.ins[0]) == first and _number(body, made.ins[1]) == 1
+    minus_one = -1 if info.kind == "i" else info.max
+    return made.eqn.primitive is _ADD and any(
+        source_of(body, one) == first and _number(body, other) == minus_one for one, other in (made.ins, made.ins[::-1])
+    )
+
+
+def _is_lowest_bit(body: Program, first: int, slot: int) -> bool:
+    """Whether a value is `x & -x`."""
+    made = made_by(body, slot)
+    if made is None or made.eqn.primitive is not _AND:
+        return False
+    for one, other in (made.ins, made.ins[::-1]):
+        negative = made_by(body, other)
+        if negative is not None and negative.eqn.primitive is _NEG and source_of(body, one) == first:
+            return source_of(body, negative.ins[0]) == first
+    return False
+
+
+def _number(body: Program, slot: int) -> int | None:
+    """The integer that a value is in every run."""
+    fact = body.template[slot] if slot >= 0 else None
+    return None if fact is None or fact.step != 0 or type(fact.lo) is not int else fact.lo
 
 
 def toward(carries: Carries, condition: Condition) -> dict[int, Fact]:

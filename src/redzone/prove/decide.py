@@ -29,10 +29,11 @@ from redzone.prove.made_of import leaves_made_of
 from redzone.prove.masks import masked_sites
 from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
+from redzone.prove.plainer import plainer
 from redzone.prove.purse import Purse
 from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SHORT, is_near, is_outside
 from redzone.prove.seen import is_close
-from redzone.prove.witness import DRAWS, at_random, has_sizes
+from redzone.prove.witness import DRAWS, at_random, beside_none, has_sizes
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
@@ -330,6 +331,9 @@ class Deciding(Conditioned):
             if witness is None and blamed and self.analysis.inventory.equations <= SHORT:
                 tried = at_random(self.traced.inputs, self.facts)
                 witness = self.shown([site], tried, self.guesses, tries=DRAWS).get(id(site.eqn))
+                if witness is None:
+                    tried = beside_none(self.traced.inputs, self.facts, proposal.needs)
+                    witness = self.shown([site], tried, Purse(GUESSES, compiles=False)).get(id(site.eqn))
                 if witness is None and has_sizes(self.traced.inputs):
                     witness = self.breaking_where_it_is_seen(site, proposal, [Purse(GUESSES, compiles=False)])
             if witness is not None:
@@ -377,7 +381,19 @@ class Deciding(Conditioned):
         near = all(is_near(site, one) for one in seen) and not any(_is_promised(one.context) for one in seen)
         return near and not all(is_near(site, one, narrow) for one in seen)
 
+    def plainest(self, site: Site, witness: Witness) -> Witness:
+        """The same input, or a plainer one that takes the access outside as well and tells as much."""
+        key, inputs = id(site.eqn), self.traced.inputs
+        if len(witness.arguments) != len(inputs) or not has_sizes(inputs):
+            return witness
+        tried = plainer(inputs, self.facts, witness.arguments)
+        found = self.shown([site], tried, Purse(LONGER, compiles=False)).get(key)
+        if found is None or (self.is_telling(key, witness) and not self.is_telling(key, found)):
+            return witness
+        return found
+
     def unsafe(self, access: Access, site: Site, witness: Witness) -> None:
+        witness = self.plainest(site, witness)
         access.verdict, access.decided_by, access._witness = Verdict.UNSAFE, "replay", self.called(witness)
         access.rule = "RZ101" if site.effect == "read" else "RZ201"
         access.message = _leaves(access, site, witness.index)

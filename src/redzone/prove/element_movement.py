@@ -289,5 +289,4 @@ MOVEMENT: dict[str, Handler] = {
     "reduce_or": _reduce_one,
     "reduce_max": _reduce_one,
     "reduce_min": _reduce_one,
-    "reduce_sum": _reduce_one,
 }

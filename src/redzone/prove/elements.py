@@ -24,6 +24,7 @@ from redzone.frontend.compat import primitives
 from redzone.frontend.trace import Input
 from redzone.prove.element_arithmetic import ARITHMETIC, MOST, is_fixed, values_of
 from redzone.prove.element_movement import MOVEMENT
+from redzone.prove.element_sums import SUMS
 from redzone.prove.pieces import EVERYWHERE, PIECES, NotAffine, Piece, Place, Work, fitted, taken
 from redzone.prove.reach import NEAR
 from redzone.rules.table import SAME
@@ -501,4 +502,6 @@ def _bounds_at(fact: Fact, place: Place) -> tuple[Any, Any, int]:
 
 
 _P = primitives()
-_HANDLERS = {_P[f"{name}_p"]: handler for name, handler in {**ARITHMETIC, **MOVEMENT}.items() if f"{name}_p" in _P}
+_HANDLERS = {
+    _P[f"{name}_p"]: handler for name, handler in {**ARITHMETIC, **MOVEMENT, **SUMS}.items() if f"{name}_p" in _P
+}

@@ -639,9 +639,13 @@ def _is_made(case: Case, by_type: ByType) -> bool:
 
 
 def _is_plain(atom: Atom, lo: int, hi: int) -> bool:
-    """Whether a range leaves an input some of the plainer numbers it can have: a quarter of them, around zero."""
-    quarter = max((atom.hi - atom.lo) // 4, 1)
-    return lo <= max(atom.lo, quarter) and hi >= min(atom.hi, -quarter)
+    """Whether a range leaves an input some of the plainer numbers it can have: a quarter of them, around zero.
+
+    Of bytes half of them are plain: letters are.
+    """
+    span = atom.hi - atom.lo
+    near = max(span // (2 if span < 256 else 4), 1)
+    return lo <= max(atom.lo, near) and hi >= min(atom.hi, -near)
 
 
 def _shape(context: Context, slot: int) -> tuple[Any, ...]:

@@ -54,12 +54,23 @@ def _is_free(atom: Atom, target: Linear, region: Region, by_type: ByType) -> boo
     if atom.leaf >= 0:
         # Far out the integer type ends it, at some multiple; a narrow one where the sum would no longer fit.
         far = NEAR // (4 * factor)
-        early = abs(target.const) if (atom.lo, atom.hi) in NARROW else 0
-        return hi >= min(atom.hi - early, far) if up else lo <= max(atom.lo + early, -far)
+        narrow = (atom.lo, atom.hi) in NARROW
+        # What is left of a number that was taken away, where counting from the end has given some of it back.
+        early, times = (abs(target.const) * (2 if atom.lo < 0 else 1), factor) if narrow else (0, 1)
+        return hi >= min((atom.hi - early) // times, far) if up else lo <= max(-(-(atom.lo + early) // times), -far)
     if atom.name in ("q", "t"):
-        # A quotient goes as far as what is divided, an iteration as far as the loop.
-        return atom.name == "q" or (up and atom.hi > NEAR)
+        # A quotient goes as far as what is divided, an iteration as far as the loop, which a number or an input ends.
+        far = hi > NEAR // (4 * factor)
+        return atom.name == "q" or (up and atom.hi > NEAR and (far or _is_tied(atom, target, region)))
     return (hi > NEAR if up else lo < -NEAR) or by_type(atom, up)
+
+
+def _is_tied(atom: Atom, target: Linear, region: Region) -> bool:
+    """Whether a constraint ties an atom to an input that is not in the sum."""
+    return any(
+        atom in guard.terms and any(other.leaf >= 0 and other not in target.terms for other in guard.terms)
+        for guard in region.guards
+    )
 
 
 def in_inputs(target: Linear, region: Region, deep: int = DEEP) -> Linear | None:

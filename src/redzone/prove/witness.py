@@ -396,6 +396,21 @@ def _candidates(
     yield from far_away(inputs, facts, site)
 
 
+def beside_none(inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need]) -> Iterator[dict[int, Any]]:
+    """The first number of an array just outside its condition, all others negative if they may be.
+
+    A negative number often stands for none: along parents that all are somewhere a walk may never end.
+    """
+    for leaf, need in needs.items():
+        source, least = inputs[leaf], summarised(facts[leaf]).lo
+        if dtype_info(source.aval.dtype).kind != "i" or source.open_below or least >= 0 or not _is_small(source):
+            continue
+        for number in _outside(source, facts[leaf], need):
+            alone = np.array(plain_value(source, facts[leaf], least))
+            alone.flat[0] = number
+            yield {leaf: alone}
+
+
 def _extreme(inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need]) -> Iterator[dict[int, Any]]:
     """Inputs of which something is asked, one by one, far above the others and far below."""
     for leaf in list(needs)[:ALONE]:

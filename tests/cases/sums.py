@@ -1,0 +1,98 @@
+"""Running sums beside the whole: what is left, how many come before, places within a group."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+
+from tests.cases import case, f32, flag, i8, i32
+
+
+@case(f32(31), i32(4))
+def what_is_left(x, counts):
+    counts = jnp.clip(counts, 0, 10)
+    return x[counts.sum() - jnp.cumsum(counts)]  #: safe
+
+
+@case(f32(30), i32(4))
+def what_is_left_one_too_far(x, counts):
+    counts = jnp.clip(counts, 0, 10)
+    return x[counts.sum() - jnp.cumsum(counts)]  #: unsafe
+
+
+@case(f32(31), i32(4, min=-10, max=0), i32(4, min=0, max=10))
+def what_is_left_of_others(x, counts, others):
+    return x[others.sum() - jnp.cumsum(others)] + x[others.sum() - jnp.cumsum(counts)]  #: safe unsafe
+
+
+@case(f32(16), flag(16))
+def from_the_end_of_what_is_kept(x, keep):
+    count = jnp.cumsum(keep)
+    return jnp.zeros(16).at[jnp.where(keep, count[-1] - count, 0)].set(x)  #: safe
+
+
+@case(f32(16), flag(16))
+def from_the_end_of_what_is_kept_one_too_far(x, keep):
+    count = jnp.cumsum(keep)
+    return jnp.zeros(16).at[jnp.where(keep, count[-1] - count + 1, 0)].set(x)  #: unsafe
+
+
+@case(f32(17), flag(16))
+def behind_what_is_kept(x, keep):
+    dropped = jnp.where(keep, 0, 1)
+    return x[16 - keep.sum() - jnp.cumsum(dropped)], x[keep.sum() + jnp.cumsum(dropped)]  #: safe
+
+
+@case(f32(16), flag(16))
+def behind_what_is_kept_one_too_far(x, keep):
+    dropped = jnp.where(keep, 0, 1)
+    return x[keep.sum() + jnp.cumsum(dropped)]  #: unsafe
+
+
+@case(f32(16), flag(16))
+def what_is_kept_without_what_is_not(x, keep):
+    dropped = jnp.where(keep, 0, 9)
+    return x[keep.sum() - jnp.cumsum(dropped)]  #: unsafe
+
+
+@case(i32(12))
+def sorted_by_counts_and_ranks(keys):
+    keys = jnp.clip(keys, 0, 3)
+    which = (keys[:, None] == jnp.arange(4)).astype(int)
+    counts = which.sum(0)
+    start = jnp.cumsum(counts) - counts
+    rank = (jnp.cumsum(which, 0) - 1)[jnp.arange(12), keys]  #: safe
+    return jnp.zeros(12, int).at[start[keys] + rank].set(keys)  #: safe
+
+
+@case(i32(12))
+def sorted_by_counts_and_ranks_from_one(keys):
+    keys = jnp.clip(keys, 0, 3)
+    which = (keys[:, None] == jnp.arange(4)).astype(int)
+    counts = which.sum(0)
+    start = jnp.cumsum(counts) - counts
+    rank = jnp.cumsum(which, 0)[jnp.arange(12), keys]  #: safe
+    return jnp.zeros(12, int).at[start[keys] + rank].set(keys)  #: safe unsafe
+
+
+@case(i32(12))
+def sorted_by_counts_and_ranks_of_others(keys):
+    # The groups overlap: a key counts for two of them.
+    keys = jnp.clip(keys, 0, 3)
+    which = (keys[:, None] <= jnp.arange(4)).astype(int)
+    counts = which.sum(0)
+    start = jnp.cumsum(counts) - counts
+    rank = (jnp.cumsum(which, 0) - 1)[jnp.arange(12), keys]  #: safe
+    return jnp.zeros(12, int).at[start[keys] + rank].set(keys)  #: safe unsafe
+
+
+@case(f32(94), i8(4))
+def what_is_left_of_bytes(x, counts):
+    counts = jnp.clip(counts, 0, 31)
+    return x[(counts.sum(dtype="int8") - jnp.cumsum(counts, dtype="int8")).astype(int)]  #: safe
+
+
+@case(f32(128), i8(5))
+def what_is_left_of_bytes_that_wrap_more(x, counts):
+    counts = jnp.clip(counts, 0, 33)
+    total = counts.sum(dtype="int8").astype(int)
+    return x[total - jnp.cumsum(counts, dtype="int8").astype(int) + 128]  #: unsafe
