@@ -16,7 +16,7 @@ import numpy as np
 
 from redzone.access import site as access_site
 from redzone.domains import Fact, join, summarised
-from redzone.engine import hot, levels, refine, relations
+from redzone.engine import hot, levels, refine, relations, weights
 from redzone.frontend import compat
 from redzone.prove import whole
 
@@ -418,6 +418,18 @@ ENGINE_MUTANTS = [
         "engine.share:is_share",
         lambda right: lambda program, step: True,
         "algorithms.derivative_of_interp",
+    ),
+    EngineMutant(
+        "every constant beside a sum is positive",
+        "engine.weights:_is_positive",
+        lambda right: lambda frame, atom: right(frame, atom) or type(atom) is compat.Literal,
+        "drawn.squares_over_less_than_their_sum",
+    ),
+    EngineMutant(
+        "weights over any sum are over their own",
+        "engine.closer:own_share",
+        lambda right: lambda frame, eqn: weights._NOT_NEGATIVE,
+        "drawn.squares_over_another_sum",
     ),
     EngineMutant(
         "no zero is negative",
