@@ -224,9 +224,9 @@ def rows_over_their_sums(table, key, x):
 
 
 @case(f32(20), u32(2), f32(20))
-def squares_over_less_than_their_sum(table, key, x):
-    weights = jnp.square(x)
-    weights = weights / (weights.sum() + -5.0)
+def weights_over_less_than_their_sum(table, key, x):
+    weights = jnp.clip(x, 0.0, 1.0)
+    weights = weights / (weights.sum() + -50.0)
     at = jax.random.choice(jax.random.wrap_key_data(key), 20, p=weights)  #: safe
     return table[at]  #: unsafe
 
