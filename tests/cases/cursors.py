@@ -695,3 +695,56 @@ def until_fuller_than_full_or_found_in_lanes(x, limit):
         return lax.while_loop(lambda state: ~state[1], body, (0, False, 0.0))
 
     return jax.vmap(one)(x, limit)
+
+
+# What every iteration moves on by one at least, by one or two, or to the end, ends the loop after so many.
+
+
+@case(f32(10), f32())
+def one_for_each_step_of_one_or_two(x, limit):
+    def body(state):
+        i, n, total = state
+        total = total + x[n]  #: safe
+        return i + jnp.where(total > limit, 1, 2), n + 1, total
+
+    return lax.while_loop(lambda state: state[0] < 10, body, (0, 0, 0.0))
+
+
+@case(f32(10), f32())
+def one_for_each_step_of_none_or_two(x, limit):
+    def body(state):
+        i, n, total = state
+        total = total + x[n]  #: unsafe
+        return i + jnp.where(total > limit, 0, 2), n + 1, total
+
+    return lax.while_loop(lambda state: (state[0] < 10) & (state[1] < 40), body, (0, 0, 0.0))
+
+
+@case(f32(10), f32())
+def so_many_left_or_none(x, limit):
+    def body(state):
+        n, left, total = state
+        total = total + x[n]  #: safe
+        return n + 1, jnp.where(total > limit, 0, left - 1), total
+
+    return lax.while_loop(lambda state: state[1] > 0, body, (0, 10, 0.0))
+
+
+@case(f32(10), f32())
+def so_many_left_or_one_more(x, limit):
+    def body(state):
+        n, left, total = state
+        total = total + x[n]  #: unsafe
+        return n + 1, jnp.where(total > limit, 1, left - 1), total
+
+    return lax.while_loop(lambda state: state[1] > 0, body, (0, 10, 0.0))
+
+
+@case(f32(4), f32())
+def bytes_that_wrap_before_the_end(x, limit):
+    def body(state):
+        i, n, total = state
+        total = total + x[n]  #: unsafe
+        return i + jnp.where(total > limit, 30, 90).astype(jnp.int8), n + 1, total
+
+    return lax.while_loop(lambda state: (state[0] < 100) & (state[1] < 60), body, (jnp.int8(0), 0, 0.0))

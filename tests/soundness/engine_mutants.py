@@ -450,6 +450,12 @@ ENGINE_MUTANTS = [
         "drawn.squares_over_another_sum",
     ),
     EngineMutant(
+        "what an iteration sets is not set back",
+        "engine.trips:changed_or_set",
+        lambda right: lambda *given: (found := right(*given)) and found._replace(set_to=None),
+        "cursors.so_many_left_or_one_more",
+    ),
+    EngineMutant(
         "a loop that a flag ends does not go on",
         "engine.entered:_if_it_goes_on",
         _at_first,

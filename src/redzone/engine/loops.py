@@ -245,7 +245,10 @@ def _while(
                 last = run()
                 carries.now = narrowed(carries.now, {i: join(carries.first[i], carries.out(last, i)) for i in entered})
             held = when(carries.now, 1)
-            trips = most_trips(carries, held if held is None or batched else narrowed(held, entered))
+            if batched or held is None:
+                trips = most_trips(carries, held, None)
+            else:
+                trips = most_trips(carries, narrowed(held, entered), last)
             if trips is None:
                 trips = most_trips_of_two(carries, condition)
             if trips is None and scales(carries):
