@@ -584,3 +584,167 @@ def a_top_set_back_higher_than_it_may_be(x, moves):
         return jnp.where(move == 0, down, jnp.where(move == 1, up, top)), x[top]  #: unsafe
 
     return lax.scan(step, 0, moves)
+
+
+# A flag ends the loop: that it is not set says of the iteration before where the cursor is.
+
+
+@case(f32(10), f32())
+def until_full_or_found(x, limit):
+    def body(state):
+        n, _, x = state
+        x = x.at[n].set(limit * n)  #: safe
+        return n + 1, (n + 1 >= 10) | (x.sum() > limit), x
+
+    return lax.while_loop(lambda state: ~state[1], body, (0, False, x))
+
+
+@case(f32(10), f32())
+def until_fuller_than_full_or_found(x, limit):
+    def body(state):
+        n, _, x = state
+        x = x.at[n].set(limit * n)  #: unsafe
+        return n + 1, (n + 1 > 10) | (x.sum() > limit), x
+
+    return lax.while_loop(lambda state: ~state[1], body, (0, False, x))
+
+
+@case(f32(10), f32())
+def until_full_and_found(x, limit):
+    def body(state):
+        n, _, x = state
+        x = x.at[n].set(limit * n)  #: unsafe
+        return n + 1, (n + 1 >= 10) & (x.sum() > limit), x
+
+    return lax.while_loop(lambda state: ~state[1] & (state[0] < 50), body, (0, False, x))
+
+
+@case(f32(10), f32())
+def while_the_status_is_fine(x, limit):
+    def body(state):
+        n, status, x = state
+        x = x.at[n].set(limit * n)  #: safe
+        status = jnp.where(x.sum() > limit, 2, status)
+        return n + 1, jnp.where(n + 1 >= 10, 1, status), x
+
+    return lax.while_loop(lambda state: state[1] == 0, body, (0, 0, x))
+
+
+@case(f32(10), f32())
+def while_a_status_is_fine_that_another_one_replaces(x, limit):
+    def body(state):
+        n, status, x = state
+        x = x.at[n].set(limit * n)  #: unsafe
+        status = jnp.where(n + 1 >= 10, 1, status)
+        return n + 1, jnp.where(x.sum() < limit, 0, status), x
+
+    return lax.while_loop(lambda state: (state[1] == 0) & (state[0] < 50), body, (0, 0, x))
+
+
+@case(f32(10), f32(), i32())
+def until_full_from_where_an_input_says(x, limit, first):
+    def body(state):
+        n, _, x = state
+        x = x.at[n].set(limit * n)  #: requires
+        return n + 1, (n + 1 >= 10) | (x.sum() > limit), x
+
+    return lax.while_loop(lambda state: ~state[1], body, (first, False, x))
+
+
+@case(f32(10), f32())
+def a_flag_of_the_iteration_before(x, limit):
+    def body(state):
+        n, full, _, x = state
+        x = x.at[n].set(limit * n)  #: unsafe
+        return n + 1, n + 1 >= 10, full | (x.sum() > limit), x
+
+    return lax.while_loop(lambda state: ~state[2], body, (0, False, False, x))
+
+
+@case(f32(10), i32(10))
+def read_where_a_flag_ended_the_loop(x, tokens):
+    def body(state):
+        n, _ = state
+        return n + 1, (tokens[n] == 0) | (n >= 8)  #: safe
+
+    length, _ = lax.while_loop(lambda state: ~state[1], body, (0, False))
+    return x[length]  #: safe
+
+
+@case(f32(4, 10), f32(4))
+def until_full_or_found_in_lanes(x, limit):
+    def one(x, limit):
+        def body(state):
+            n, _, total = state
+            total = total + x[n]  #: masked
+            return n + 1, (n + 1 >= 10) | (total > limit), total
+
+        return lax.while_loop(lambda state: ~state[1], body, (0, False, 0.0))
+
+    return jax.vmap(one)(x, limit)
+
+
+@case(f32(4, 10), f32(4))
+def until_fuller_than_full_or_found_in_lanes(x, limit):
+    def one(x, limit):
+        def body(state):
+            n, _, total = state
+            total = total + x[n]  #: unsafe
+            return n + 1, (n + 1 > 10) | (total > limit), total
+
+        return lax.while_loop(lambda state: ~state[1], body, (0, False, 0.0))
+
+    return jax.vmap(one)(x, limit)
+
+
+# What every iteration moves on by one at least, by one or two, or to the end, ends the loop after so many.
+
+
+@case(f32(10), f32())
+def one_for_each_step_of_one_or_two(x, limit):
+    def body(state):
+        i, n, total = state
+        total = total + x[n]  #: safe
+        return i + jnp.where(total > limit, 1, 2), n + 1, total
+
+    return lax.while_loop(lambda state: state[0] < 10, body, (0, 0, 0.0))
+
+
+@case(f32(10), f32())
+def one_for_each_step_of_none_or_two(x, limit):
+    def body(state):
+        i, n, total = state
+        total = total + x[n]  #: unsafe
+        return i + jnp.where(total > limit, 0, 2), n + 1, total
+
+    return lax.while_loop(lambda state: (state[0] < 10) & (state[1] < 40), body, (0, 0, 0.0))
+
+
+@case(f32(10), f32())
+def so_many_left_or_none(x, limit):
+    def body(state):
+        n, left, total = state
+        total = total + x[n]  #: safe
+        return n + 1, jnp.where(total > limit, 0, left - 1), total
+
+    return lax.while_loop(lambda state: state[1] > 0, body, (0, 10, 0.0))
+
+
+@case(f32(10), f32())
+def so_many_left_or_one_more(x, limit):
+    def body(state):
+        n, left, total = state
+        total = total + x[n]  #: unsafe
+        return n + 1, jnp.where(total > limit, 1, left - 1), total
+
+    return lax.while_loop(lambda state: state[1] > 0, body, (0, 10, 0.0))
+
+
+@case(f32(4), f32())
+def bytes_that_wrap_before_the_end(x, limit):
+    def body(state):
+        i, n, total = state
+        total = total + x[n]  #: unsafe
+        return i + jnp.where(total > limit, 30, 90).astype(jnp.int8), n + 1, total
+
+    return lax.while_loop(lambda state: (state[0] < 100) & (state[1] < 60), body, (jnp.int8(0), 0, 0.0))

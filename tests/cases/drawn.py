@@ -184,3 +184,63 @@ def a_share_of_the_last_of_another_row(x, weights, key):
     total = jnp.cumsum(jnp.clip(weights, 0.0, 1.0), 1)
     at = jax.vmap(jnp.searchsorted)(total, total[::-1, -1] * share)  #: safe
     return jnp.take_along_axis(x, at[:, None], 1, mode="promise_in_bounds")  #: unsafe
+
+
+# Weights over their own sum are not negative where none of them is, whichever way a sum of zero is kept from dividing.
+
+
+@case(f32(20), u32(2), f32(20))
+def squares_over_their_sum(table, key, x):
+    weights = jnp.square(x)
+    weights /= weights.sum()
+    at = jax.random.choice(jax.random.wrap_key_data(key), 20, p=weights)  #: safe
+    return table[at]  #: safe
+
+
+@case(f32(20), u32(2), f32(20))
+def weights_over_their_sum_or_one(table, key, x):
+    weights = jnp.where(x < 1e-10, 0.0, x)
+    total = weights.sum()
+    weights = weights / jnp.where(total == 0, 1, total)
+    at = jax.random.choice(jax.random.wrap_key_data(key), 20, p=weights)  #: safe
+    return table[at]  #: safe
+
+
+@case(f32(20), u32(2), f32(20))
+def weights_over_more_than_their_sum(table, key, x):
+    weights = jnp.abs(x)
+    weights = weights / (weights.sum() + 1e-6)
+    at = jax.random.choice(jax.random.wrap_key_data(key), 20, p=weights)  #: safe
+    return table[at]  #: safe
+
+
+@case(f32(20), u32(2), f32(5, 20))
+def rows_over_their_sums(table, key, x):
+    weights = jnp.maximum(x, 0.0)
+    shares = weights / weights.sum(axis=-1, keepdims=True)
+    weights = shares[3]
+    at = jax.random.choice(jax.random.wrap_key_data(key), 20, p=weights)  #: safe
+    return table[at]  #: safe
+
+
+@case(f32(20), u32(2), f32(20))
+def weights_over_less_than_their_sum(table, key, x):
+    weights = jnp.clip(x, 0.0, 1.0)
+    weights = weights / (weights.sum() + -50.0)
+    at = jax.random.choice(jax.random.wrap_key_data(key), 20, p=weights)  #: safe
+    return table[at]  #: unsafe
+
+
+@case(f32(20), u32(2), f32(20), f32(20))
+def squares_over_another_sum(table, key, x, y):
+    weights = jnp.square(x) / y.sum()
+    at = jax.random.choice(jax.random.wrap_key_data(key), 20, p=weights)  #: safe
+    return table[at]  #: unsafe
+
+
+@case(f32(20), u32(2), f32(20))
+def differences_over_their_sum(table, key, x):
+    weights = x - 1.0
+    weights /= weights.sum()
+    at = jax.random.choice(jax.random.wrap_key_data(key), 20, p=weights)  #: safe
+    return table[at]  #: unknown

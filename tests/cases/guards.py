@@ -484,3 +484,75 @@ def a_ring_whose_head_goes_on(values, push):
         return (ring, jnp.where(~add & (count > 0), head + 1, head), count_now), ring[head]  #: unsafe
 
     return lax.scan(step, (jnp.zeros(8), 0, 0), (values, push))
+
+
+# Of `a | (b & c)` that fails both fail, so of b and c one does: which, the next select asks.
+
+
+@case(f32(50), i32(min=0, max=49), flag(), flag())
+def child_unless_there_is_none(x, at, down, back):
+    child = 2 * at + 1
+    to = lax.select(back | (down & (child >= 50)), 0, lax.select(down, child, at))
+    return x[to]  #: safe
+
+
+@case(f32(50), i32(min=0, max=49), flag(), flag())
+def child_unless_there_is_none_or_back(x, at, down, back):
+    child = 2 * at + 1
+    to = lax.select(back & (down | (child >= 50)), 0, lax.select(down, child, at))
+    return x[to]  #: unsafe
+
+
+@case(f32(50), i32(min=0, max=49), flag(), flag(), flag())
+def child_by_another_condition(x, at, down, back, other):
+    child = 2 * at + 1
+    to = lax.select(back | (down & (child >= 50)), 0, lax.select(other, child, at))
+    return x[to]  #: unsafe
+
+
+@case(f32(50), i32(7, min=0, max=49), flag(7), flag(7))
+def children_unless_there_are_none(x, at, down, back):
+    child = 2 * at + 1
+    to = jnp.where(back | (down & (child >= 50)), 0, jnp.where(down, child, at))
+    return x[to]  #: safe
+
+
+@case(f32(50), i32(7, 7, min=0, max=49), flag(7, 7), flag(7, 7))
+def children_unless_others_have_none(x, at, down, back):
+    child = 2 * at + 1
+    to = jnp.where(back | (down & (child.T >= 50)), 0, jnp.where(down, child, at))
+    return x[to]  #: unsafe
+
+
+@case(f32(50), f32(), f32())
+def around_a_tree(x, radius, query):
+    def step(state):
+        at, before, total = state
+        parent = (at - 1) // 2
+        right = (query > x[at]).astype(jnp.int32)  #: safe
+        near, far = 2 * at + 1 + right, 2 * at + 2 - right
+        to = lax.select(
+            (before == near) | ((before == parent) & (near >= 50)),
+            lax.select((far < 50) & (total < radius), far, parent),
+            lax.select(before == parent, near, parent),
+        )
+        return to, at, total + 1
+
+    return lax.while_loop(lambda state: state[0] != -1, step, (0, -1, 0.0))
+
+
+@case(f32(50), f32(), f32())
+def around_a_tree_too_far(x, radius, query):
+    def step(state):
+        at, before, total = state
+        parent = (at - 1) // 2
+        right = (query > x[at]).astype(jnp.int32)  #: unsafe
+        near, far = 2 * at + 1 + right, 2 * at + 2 - right
+        to = lax.select(
+            (before == near) | ((before == parent) & (near >= 51)),
+            lax.select((far < 50) & (total < radius), far, parent),
+            lax.select(before == parent, near, parent),
+        )
+        return to, at, total + 1
+
+    return lax.while_loop(lambda state: state[0] != -1, step, (0, -1, 0.0))

@@ -16,7 +16,7 @@ import numpy as np
 
 from redzone.access import site as access_site
 from redzone.domains import Fact, join, scalar, summarised
-from redzone.engine import hot, levels, refine, relations
+from redzone.engine import hot, levels, refine, relations, weights
 from redzone.frontend import compat
 from redzone.prove import whole
 
@@ -145,6 +145,14 @@ def _low_join(a: Fact, b: Fact) -> Fact:
     return Fact(summarised(a).lo, both.hi, 1, both.nan) if not both.kept else both
 
 
+def _at_first(right: Any) -> Any:
+    def wrong(carries: Any, condition: Any, lane: bool, looked: Any, env: list[Any]) -> list[Any]:
+        first = {carries.body.outs[i]: carries.first[i] for i in carries.moving}
+        return [first.get(slot, fact) for slot, fact in enumerate(env)]
+
+    return wrong
+
+
 def _any_share(right: Any) -> Any:
     return lambda env, step, found, plain: right([*env, Fact(0.0, 1.0)], step, found._replace(share=-1), plain)
 
@@ -193,11 +201,15 @@ def _connective_always_both(right: Any) -> Any:
 
 
 def _fails_by_its_first_part(right: Any) -> Any:
-    return lambda program, slot, truth: right(program, slot, truth)[:1]
+    return lambda program, *given: tuple([parts[:1] for parts in right(program, *given)])
 
 
 def _keeps_its_first_part(right: Any) -> Any:
-    return lambda program, condition: [(parts[:1], shape) for parts, shape in right(program, condition)]
+    return lambda program, *given: [(parts[:1], shape) for parts, shape in right(program, *given)]
+
+
+def _keeps_its_last_part(right: Any) -> Any:
+    return lambda program, *given: [(parts[-1:], shape) for parts, shape in right(program, *given)]
 
 
 def _of_the_first_caller(right: Any) -> Any:
@@ -379,9 +391,15 @@ LOOPS, REFINE, FORWARD, NARROWING = "engine.loops", "engine.refine", "engine.for
 ENGINE_MUTANTS = [
     EngineMutant(
         "a conjunction fails by its first part",
-        "engine.forward:parts_of",
+        "engine.forward:beside",
         _fails_by_its_first_part,
         "real_bugs.intended_by_the_library",
+    ),
+    EngineMutant(
+        "a conjunction among what fails fails by its last part",
+        "engine.either:alternatives",
+        _keeps_its_last_part,
+        "guards.child_by_another_condition",
     ),
     EngineMutant(
         "all elements keep the same part of a promise",
@@ -418,6 +436,30 @@ ENGINE_MUTANTS = [
         "engine.share:is_share",
         lambda right: lambda program, step: True,
         "algorithms.derivative_of_interp",
+    ),
+    EngineMutant(
+        "every constant beside a sum is positive",
+        "engine.weights:_is_positive",
+        lambda right: lambda frame, atom: right(frame, atom) or type(atom) is compat.Literal,
+        "drawn.weights_over_less_than_their_sum",
+    ),
+    EngineMutant(
+        "weights over any sum are over their own",
+        "engine.closer:own_share",
+        lambda right: lambda frame, eqn: weights._NOT_NEGATIVE,
+        "drawn.squares_over_another_sum",
+    ),
+    EngineMutant(
+        "what an iteration sets is not set back",
+        "engine.trips:changed_or_set",
+        lambda right: lambda *given: (found := right(*given)) and found._replace(set_to=None),
+        "cursors.so_many_left_or_one_more",
+    ),
+    EngineMutant(
+        "a loop that a flag ends does not go on",
+        "engine.entered:_if_it_goes_on",
+        _at_first,
+        "cursors.until_fuller_than_full_or_found",
     ),
     EngineMutant(
         "no zero is negative",

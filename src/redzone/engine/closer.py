@@ -15,6 +15,7 @@ from redzone.engine.frames import Frame
 from redzone.engine.regrouped import is_of_quotients
 from redzone.engine.reordered import reordered
 from redzone.engine.rounding import ROUNDS, rounded_once
+from redzone.engine.weights import own_share
 from redzone.frontend.compat import Literal, primitives
 from redzone.rules import Rule
 from redzone.rules.reductions import summed_up
@@ -46,7 +47,7 @@ def _of_digits(frame: Frame, eqn: Any) -> Rule | None:
 
 def _of_quotient(frame: Frame, eqn: Any) -> Rule | None:
     """The rule of a quotient by what makes its operands; one of quotients is grouped anew (`engine/regrouped.py`)."""
-    found = None if is_of_quotients(frame, eqn) else part_of_range(frame, eqn)
+    found = None if is_of_quotients(frame, eqn) else part_of_range(frame, eqn) or own_share(frame, eqn)
     return found or reordered(frame, eqn)
 
 

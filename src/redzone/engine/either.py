@@ -17,6 +17,8 @@ from redzone.frontend.compat import primitives
 
 #: How many parts a condition may have to be looked at one by one.
 PARTS = 4
+#: How many disjunctions that hold together are looked at.
+SEVERAL = 2
 
 #: Parts of a condition of which one holds, and the condition's shape.
 Parts = tuple[tuple[tuple[int, int], ...], tuple[Any, ...]]
@@ -70,20 +72,36 @@ def in_either(
     return result
 
 
-def alternatives(program: Program, condition: int) -> list[Parts]:
-    """The parts of each disjunction that holds where a condition does: of `(a | b) & c`, a and b."""
+def alternatives(program: Program, condition: int, truth: int = 1) -> list[Parts]:
+    """The parts of each disjunction that holds where a condition has this value: of `(a | b) & c`, a and b.
+
+    Of `a | (b & c)` that fails both fail, so of b and c one does.
+    """
     found: list[Parts] = []
-    waiting = [condition]
+    waiting = [(condition, truth)]
     while waiting:
-        slot = waiting.pop()
+        slot, value = waiting.pop()
         step = program.defs.get(slot)
         if step is None or step.kind != SIMPLE or dtype_info(step.eqn.outvars[0].aval.dtype).kind != "b":
             continue
-        if step.eqn.primitive is _AND and len(step.ins) == len(step.eqn.invars):
-            waiting += step.ins
-        elif parts := parts_of(program, slot, 1):
+        primitive = step.eqn.primitive
+        if primitive in (_AND, _OR, _NOT) and len(step.ins) != len(step.eqn.invars):
+            continue
+        if primitive is _NOT:
+            waiting.append((step.ins[0], 1 - value))
+        elif primitive is (_AND if value else _OR):
+            waiting += [(source, value) for source in step.ins]
+        elif parts := parts_of(program, slot, value):
             found.append((parts, tuple(step.eqn.outvars[0].aval.shape)))
     return found
+
+
+def beside(program: Program, condition: int, truth: int, shape: Any) -> tuple[tuple[tuple[int, int], ...], ...]:
+    """The same, where a condition of this shape has the value: element by element, so only what has its shape."""
+    whole = parts_of(program, condition, truth)
+    if whole:
+        return (whole,)
+    return tuple([parts for parts, mine in alternatives(program, condition, truth) if mine == tuple(shape)][:SEVERAL])
 
 
 def use_either(program: Program, refiner: Refiner, condition: int) -> None:

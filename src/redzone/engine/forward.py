@@ -17,7 +17,7 @@ from redzone.domains.symbolic import at_most, is_inconclusive, larger, smaller
 from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.between import Between, within
 from redzone.engine.columns import column_facts
-from redzone.engine.either import in_either, parts_of
+from redzone.engine.either import beside, in_either
 from redzone.engine.first import first_of, read_first
 from redzone.engine.hot import dotted
 from redzone.engine.interleaved import Interleaved, interleaved, put_together
@@ -390,12 +390,14 @@ class Runner:
         case = step.ins[1 + k]
         fact = self.value_where(program, env, step.ins[0], k, case, level)
         key = ("either", step.ins[0], k)
-        parts = program.memo.get(key)
-        if parts is None:
-            parts = program.memo[key] = parts_of(program, step.ins[0], k)
-        if parts and fact is not None and fact.step and not _is_wider(env[step.ins[2 - k]], fact):
+        several = program.memo.get(key)
+        if several is None:
+            several = program.memo[key] = beside(program, step.ins[0], k, step.eqn.invars[0].aval.shape)
+        for parts in several:
+            if fact is None or not fact.step or _is_wider(env[step.ins[2 - k]], fact):
+                break
             closer = in_either(program, env, parts, case, level)
-            return None if closer is None else meet(fact, closer)
+            fact = None if closer is None else meet(fact, closer)
         return fact
 
     def value_where(

@@ -15,6 +15,7 @@ from redzone.engine.carried import Carries, met
 from redzone.engine.columns import is_open
 from redzone.engine.continuing import Condition
 from redzone.engine.determined import determined, looked_at, row_of
+from redzone.engine.entered import at_entries, is_worth_a_look, narrowed
 from redzone.engine.growing import bounded_growth, count_exactly, count_up, grown
 from redzone.engine.lanes import stay_apart
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
@@ -218,6 +219,7 @@ def _while(
     if known is None:
         carries = Carries(body, shape, inits, [v.aval for v in step.eqn.outvars])
         inside: dict[int, Fact] = {}
+        entered: dict[int, Fact] = {}
         closer: dict[Step, list[Fact]] = {}
         condition.toward = toward(carries, condition)
         enters = when(carries.now, 1) is not None
@@ -227,7 +229,7 @@ def _while(
             def run() -> list[Any]:
                 # What a lane that is done computes is thrown away: only running lanes make new carries.
                 held = when(carries.now, 1, lane)
-                env = runner.run(body, feed(held if held is not None else carries.now), False)
+                env = runner.run(body, feed(narrowed(held if held is not None else carries.now, entered)), False)
                 if not condition.has_ways(lane) or all(
                     leq(carries.out(env, i), carries.now[i]) for i in carries.moving
                 ):
@@ -236,17 +238,21 @@ def _while(
                 return carries.in_one_of(env, [_run_told(runner, body, feed(way), told) for way, told in ways])
 
             guessed = count_up(carries, lambda: when(carries.now, 1, lane))
-            last = come_to_rest(
-                carries,
-                carries.moving,
-                run,
-                lambda: near_to(inputs + asked + inits, thresholds_of(body) + thresholds_of(test)),
-                None,
-                guessed,
-                lambda: limits_of(test) + near_to(asked, thresholds_of(test)),
-                functools.partial(first_or_replaced, runner, carries),
-            )
-            trips = most_trips(carries, when(carries.now, 1))
+            near = lambda: near_to(inputs + asked + inits, thresholds_of(body) + thresholds_of(test))  # noqa: E731
+            ends = lambda: limits_of(test) + near_to(asked, thresholds_of(test))  # noqa: E731
+            replaced = functools.partial(first_or_replaced, runner, carries)
+            last = come_to_rest(carries, carries.moving, run, near, None, guessed, ends, replaced)
+            if (lane or not batched) and is_worth_a_look(carries, condition, last):
+                fresh = Carries(body, shape, inits, [v.aval for v in step.eqn.outvars])
+                start = lambda held: runner.run(body, feed(held), False)  # noqa: E731
+                entered = at_entries(fresh, condition, lane, start, near, ends)
+                last = run()
+                carries.now = narrowed(carries.now, {i: join(carries.first[i], carries.out(last, i)) for i in entered})
+            held = when(carries.now, 1)
+            if batched or held is None:
+                trips = most_trips(carries, held, None)
+            else:
+                trips = most_trips(carries, narrowed(held, entered), last)
             if trips is None:
                 trips = most_trips_of_two(carries, condition)
             if trips is None:
@@ -278,20 +284,22 @@ def _while(
                     closer = each_that_goes_on(carries, when, lambda held: runner.run(body, feed(held), False), trips)
                     carries.now = rest
                     run()
-        known = body.memo[key] = (carries.now, enters, inside, condition.toward, closer)
-    now, enters, inside, condition.toward, closer = known
+        known = body.memo[key] = (carries.now, enters, inside, entered, condition.toward, closer)
+    now, enters, inside, entered, condition.toward, closer = known
     checked = condition.tested(now, context is not None)
     if enters and context is not None:
         held = when(now, 1)
         if held is not None:
-            held = {**held, **{i: met(held[i], bound) for i, bound in inside.items()}}
+            held = narrowed(held, inside)
+            if not batched:
+                held = narrowed(held, entered)
             runner.closer.update(closer)
             runner.run(body, feed(held), True, context, step, 0, tested=None if batched else checked)
             for one in closer:
                 del runner.closer[one]
             running = when(now, 1, lane=True) if batched and stay_apart(step) else None
             if running is not None:
-                runner.run(body, feed(running), True, context, step, 0, lanes=True)
+                runner.run(body, feed(narrowed(running, entered)), True, context, step, 0, lanes=True)
     if enters and _surely_starts(condition, dict(zip(shape.carries, inits, strict=True))):
         now = _made_by_body(runner, body, shape, now, feed(when(now, 1) or now))
     left = when(now, 0) or now

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 from redzone.domains import Fact, dtype_info, scalar, summarised
 from redzone.engine.carried import Carries
+from redzone.engine.changes import Ends, changed_or_set
 from redzone.engine.continuing import Condition
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.program import SIMPLE, Program, made_by, source_of
@@ -21,25 +23,56 @@ _SCALING = frozenset(
 )
 
 
-def most_trips(carries: Carries, held: dict[int, Fact] | None) -> int | None:
-    """How often the body can run at most, from a counter that its condition bounds."""
+def most_trips(carries: Carries, held: dict[int, Fact] | None, env: list[Any] | None) -> int | None:
+    """How often the body can run at most, from a carry that each iteration moves on and that its condition bounds.
+
+    Wherever the body starts the carry is within what is held there, which it can be no more often than the least that
+    it is moved by fits in there: from one start to the next it goes that far at least, one way, and never wraps.
+    Without an environment of the body, or where it is of running lanes alone, only constants that are added count.
+    """
     if held is None:
         return 0
     best: int | None = None
     for i in carries.moving:
-        by = carries.counter(i)
-        if not by:
-            continue
         first, inside = summarised(carries.first[i]), summarised(held[i])
         if any(type(bound) is not int for bound in (first.lo, first.hi, inside.lo, inside.hi)):
             continue
-        info = carries.info[i]
-        far = inside.hi - first.lo if by > 0 else first.hi - inside.lo
-        end = inside.hi + by if by > 0 else inside.lo + by
-        if info.min <= end <= info.max and far >= 0:
-            count = far // abs(by) + 1
+        by = _moved_on(carries, i, inside, env)
+        if by is None or by[0] <= 0 <= by[1]:
+            continue
+        far = inside.hi - first.lo if by[0] > 0 else first.hi - inside.lo
+        if far >= 0:
+            count = far // min(abs(by[0]), abs(by[1])) + 1
             best = count if best is None else min(best, count)
     return best
+
+
+def _moved_on(carries: Carries, i: int, inside: Fact, env: list[Any] | None) -> tuple[int, int] | None:
+    """How much an iteration that starts with a carry in these bounds changes it; None where that is not known.
+
+    What it adds does not wrap. Where it sets the carry to something else that counts as what it is apart from there.
+    """
+    info, constant = carries.info[i], carries.counter(i)
+    if constant:
+        added: Ends | None = (constant, constant)
+        set_to: Ends | None = None
+    else:
+        change = None
+        if env is not None and carries.slot[i] >= 0 and info.kind in "iu":
+            change = changed_or_set(carries.body, env, carries.slot[i], carries.body.outs[i])
+        if change is None:
+            return None
+        added, set_to = change.added, change.set_to
+    ends: list[Any] = []
+    if added is not None:
+        if type(added[0]) is not int or type(added[1]) is not int:
+            return None
+        if not (info.min <= inside.lo + min(added[0], 0) and inside.hi + max(added[1], 0) <= info.max):
+            return None
+        ends += added
+    if set_to is not None:
+        ends += [set_to[0] - inside.hi, set_to[1] - inside.lo]
+    return (min(ends), max(ends)) if ends and all(type(end) is int for end in ends) else None
 
 
 def most_trips_of_two(carries: Carries, condition: Condition) -> int | None:
