@@ -60,8 +60,8 @@ def _is_free(atom: Atom, target: Linear, region: Region, by_type: ByType) -> boo
         return hi >= min((atom.hi - early) // times, far) if up else lo <= max(-(-(atom.lo + early) // times), -far)
     if atom.name in ("q", "t"):
         # A quotient goes as far as what is divided, an iteration as far as the loop, which a number or an input ends.
-        far = hi > NEAR // (4 * factor)
-        return atom.name == "q" or (up and atom.hi > NEAR and (far or _is_tied(atom, target, region)))
+        beyond = hi > NEAR // (4 * factor)
+        return atom.name == "q" or (up and atom.hi > NEAR and (beyond or _is_tied(atom, target, region)))
     return (hi > NEAR if up else lo < -NEAR) or by_type(atom, up)
 
 
