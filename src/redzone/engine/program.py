@@ -118,6 +118,7 @@ class Program:
         "_reruns",
         "_searched",
         "_supporting",
+        "anew",
         "assumptions",
         "calls",
         "defs",
@@ -157,6 +158,8 @@ class Program:
         self.thresholds: tuple[int, ...] = ()
         self.unknown: frozenset[int] = frozenset()
         """Slots that stand for all values of a type that nobody asked about: two uses of one need not be one value."""
+        self.anew: list[int] = []
+        """Slots of floats that nobody asked about, and that may be computed in another way in each place."""
         self.memo: dict[Any, Any] = {}
         self.narrowing: dict[int, int] = {}
         """By slot: what `refine.narrows` found."""

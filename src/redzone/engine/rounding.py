@@ -36,12 +36,20 @@ _NAMES = _named("name", "pvary", "pcast", "sharding_constraint", "mesh_cast", "r
 #: What no compiler takes apart to put a product or sum of its own together.
 APART = _named("max", "min", "clamp", "floor", "ceil", "round", "bitcast_convert_type", "dynamic_slice", "gather")
 APART |= {CONSTANT, _INPUT, _P["convert_element_type_p"]}
-_LIMITS = _named("max", "min", "clamp")
+LIMITS = _named("max", "min", "clamp")
 #: What is rounded wherever it is used, as a sum is, or is no product that was selected or put beside others.
 _NO_PRODUCTS = APART | _named("add", "sub", "rem", "abs", "sqrt", "exp", "exp2", "log", "log1p", "sin", "cos", "tanh")
 _NO_PRODUCTS |= _named("logistic", "select_n", "cumsum", "cummax", "cummin", "sort")
 _READS = _named("dynamic_slice", "gather")
 _CONVERT, _ADD, _SUB, _MUL, _FLOOR = (_P[n + "_p"] for n in ("convert_element_type", "add", "sub", "mul", "floor"))
+#: What is a product to the compiler.
+PRODUCTS = _named("mul", "square", "integer_pow", "pow")
+#: What is computed once, however often it is used.
+KEPT = _named("sort", "top_k", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "dot_general", "reduce_sum")
+KEPT |= _named("reduce_prod", "reduce_max", "reduce_min", "conv_general_dilated", "fft", "scatter", "scatter_add")
+KEPT |= _named("reduce_window", "reduce_window_sum", "reduce_window_max", "reduce_window_min", "optimization_barrier")
+#: Among how many numbers a product is looked for that goes into a sum.
+FURTHEST = 48
 #: What a compiler may fuse with what makes its operands, or put its constants together with theirs.
 PUT_TOGETHER = _named("add", "sub", "mul", "div", "dot_general", "integer_pow", "square", "reduce_sum", "cumsum")
 #: By primitive: what may make its operands for it to be rounded once.
@@ -85,19 +93,38 @@ def rounded_once(frame: Frame, eqn: Any) -> Rule | None:
 
 def is_limited(frame: Frame, atom: Any) -> bool:
     """Whether a number is held between others by the last that is done to it."""
-    return _made_by(frame, atom) in _LIMITS
+    return _made_by(frame, atom) in LIMITS
 
 
 def settled(frame: Frame, atom: Any) -> str:
     """Whether a number is one wherever it is used: "constant" or "rounded", or "read", of what may be a product yet."""
     frame, atom, made = source(frame, atom)
-    if made is _SUB:
-        return "rounded" if _is_fraction(frame, *frame.maker(atom).invars) else ""
     if made is CONSTANT:
         return "constant"
+    if made is _SUB:
+        return "rounded" if _is_fraction(frame, *frame.maker(atom).invars) else ""
+    if made not in APART or not is_one(frame, atom):
+        return ""
     if made in _READS:
         return "rounded" if _made_by(frame, frame.maker(atom).invars[0]) is _INPUT else "read"
-    return "rounded" if made in APART else ""
+    return "rounded"
+
+
+def is_one(frame: Frame, atom: Any) -> bool:
+    """Whether a float is computed alike wherever that is done, as no product goes into a sum (`engine/anew.py`)."""
+    waiting, seen = [(frame, atom)], set[Any]()
+    for frame, atom in waiting:
+        frame, atom, made = source(frame, atom)
+        eqn = None if type(atom) is Literal or made in KEPT else frame.maker(atom)
+        if eqn is None or atom in seen:
+            continue
+        seen.add(atom)
+        if made in (_ADD, _SUB) and any(_made_by(frame, one) in PRODUCTS for one in eqn.invars):
+            return False
+        waiting += [(frame, one) for one in eqn.invars if dtype_info(getattr(one.aval, "dtype", None)).kind == "f"]
+        if len(waiting) > FURTHEST:
+            return False
+    return True
 
 
 def rounded_operands(frame: Frame, eqn: Any) -> tuple[bool, bool]:
@@ -124,7 +151,7 @@ def _is_fraction(frame: Frame, number: Any, whole: Any) -> bool:
     at, atom, primitive = source(frame, number)
     if primitive in _READS:
         primitive = _made_by(at, at.maker(atom).invars[0])
-    return primitive in _NO_PRODUCTS
+    return primitive in _NO_PRODUCTS and is_one(at, atom)
 
 
 def _made_by(frame: Frame, atom: Any) -> Any:

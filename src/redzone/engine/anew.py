@@ -1,0 +1,114 @@
+"""Floats that a compiler computes anew wherever they are used, and not each time alike.
+
+What is cheap is computed again by each loop that needs it, in place of being kept. A product that goes into a sum may
+be fused with it in one of them, and be rounded by itself in another, where something else looks at the product too: so
+`x = a * b + c` may be below 10 where `(x < 10).all()` is computed, and 10 where its floor is. Both lie as near to each
+other as the product is rounded, which may be far beside the sum. What is made of such numbers, be it the greater of
+one and another or an integer, is not one number either. What is sorted, summed up or carried by a loop is kept.
+
+Not followed are bools: a comparison is taken to come out one way wherever it is used.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from redzone.domains import Fact, dtype_info, summarised
+from redzone.engine.program import SIMPLE, Program, Step
+from redzone.engine.rounding import KEPT, LIMITS, MOVES, PRODUCTS
+from redzone.frontend.compat import primitives
+from redzone.rules.floats import slack
+from redzone.rules.table import SAME
+
+_P = primitives()
+_ADD, _SUB, _MUL, _SELECT = (_P[f"{n}_p"] for n in ("add", "sub", "mul", "select_n"))
+#: What is as far from what it was as its operands are.
+_AS_FAR = LIMITS | MOVES | {_P["abs_p"], _SELECT, *[_P[f"{n}_p"] for n in ("unstack", "split") if f"{n}_p" in _P]}
+#: What makes a whole number of one.
+_ROUNDED = frozenset(_P[f"{n}_p"] for n in ("floor", "ceil", "round", "convert_element_type"))
+#: How many equations are looked through.
+DEEP = 24
+
+
+def apart_by(program: Program, env: list[Any], slot: int, bound: float) -> float:
+    """How far a number that is about this large, or is compared with this, may be from itself in another place."""
+    return _apart_by(program, env, slot, bound, {}, DEEP) if slot in _anew(program) else 0.0
+
+
+def _apart_by(
+    program: Program, env: list[Any], slot: int, bound: float, known: dict[int, float], deep: int
+) -> float:
+    anew, step = _anew(program), program.defs.get(slot)
+    if slot not in anew:
+        return 0.0
+    if step is None or deep == 0:
+        return math.inf
+    if slot not in known:
+        each = [_apart_by(program, env, one, bound, known, deep - 1) for one in step.ins]
+        known[slot] = _farther(env, step, each, bound)
+    return known[slot]
+
+
+def _farther(env: list[Any], step: Step, each: list[float], bound: float) -> float:
+    """How far apart what a step makes may be, given the same of its operands."""
+    primitive, info = step.eqn.primitive, dtype_info(step.eqn.outvars[0].aval.dtype)
+    farthest = max(each)
+    if step.rule is SAME or primitive in _AS_FAR:
+        return farthest
+    if farthest > 0.0:
+        if primitive in _ROUNDED and farthest < 1.0:
+            return 1.0
+        return sum(each) if info.kind in "iu" and (primitive is _ADD or primitive is _SUB) else math.inf
+    if primitive is not _ADD and primitive is not _SUB:
+        return math.inf
+    # The product is no farther from zero than the sum and what is added to it.
+    reach = min([_reach(env[one]) for one in step.ins])
+    return slack(abs(bound) + reach, info) if math.isfinite(bound) and math.isfinite(reach) else math.inf
+
+
+def _anew(program: Program) -> set[int]:
+    """The slots of numbers that may not be the same wherever they are used."""
+    found: set[int] | None = program.memo.get("anew")
+    if found is None:
+        found = program.memo["anew"] = set(program.anew)
+        for step in program.steps:
+            if step.kind == SIMPLE and _is_anew(program, step, found):
+                found.update([slot for slot in step.outs if slot >= 0])
+    return found
+
+
+def _is_anew(program: Program, step: Step, before: set[int]) -> bool:
+    primitive, info = step.eqn.primitive, dtype_info(getattr(step.eqn.outvars[0].aval, "dtype", None))
+    if info.kind not in "fiu" or primitive in KEPT:
+        return False
+    if not before.isdisjoint(step.ins):
+        return True
+    if info.kind != "f" or (primitive is not _ADD and primitive is not _SUB):
+        return False
+    return any(_is_product(program, one) for one in step.ins)
+
+
+def _is_product(program: Program, slot: int) -> bool:
+    """Whether a number may be a product that is rounded: one with a power of two is exact."""
+    if slot in program.unknown:
+        return True
+    step = program.defs.get(slot)
+    while step is not None and step.kind == SIMPLE and (step.rule is SAME or step.eqn.primitive in MOVES):
+        step = program.defs.get(step.ins[0])
+    if step is None or step.kind != SIMPLE or step.eqn.primitive not in PRODUCTS:
+        return False
+    return step.eqn.primitive is not _MUL or not any(_is_power_of_two(program.template[one]) for one in step.ins)
+
+
+def _is_power_of_two(fact: Fact | None) -> bool:
+    if fact is None or fact.step != 0 or type(fact.lo) is not float or not fact.lo or not math.isfinite(fact.lo):
+        return False
+    return abs(math.frexp(fact.lo)[0]) == 0.5
+
+
+def _reach(fact: Fact | None) -> float:
+    whole = None if fact is None else summarised(fact)
+    if whole is None or type(whole.lo) is not float or type(whole.hi) is not float:
+        return math.inf
+    return max(abs(whole.lo), abs(whole.hi))
