@@ -632,6 +632,16 @@ def all_of_a_sum_with_a_product(x, a, b, c):
 
 
 @case(f32(10), *[f32(4, min=-100.0, max=100.0)] * 2)
+def all_of_a_sum_with_a_quotient(x, a, c):
+    # A product with 1 / 3.
+    share = a / 3.0
+    at = share + c
+    ok = jnp.all((at >= 0) & (at < 10))
+    at = jnp.where(ok, jnp.floor(jnp.minimum(at, jnp.sin(share) + 20)).astype(jnp.int32), 0)
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(10), *[f32(4, min=-100.0, max=100.0)] * 2)
 def all_of_a_sum(x, a, c):
     at = a + c
     ok = jnp.all((at >= 0) & (at < 10))
@@ -692,6 +702,66 @@ def above_the_least_of_numbers(x, a):
     sums = jnp.maximum(a, -1e6)
     above = jnp.minimum(sums - sums.min(), jnp.sin(a) + 5.0)
     return x.at[jnp.minimum(jnp.floor(above), 3.0).astype(jnp.int32)].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(10), *[f32(4, min=-100.0, max=100.0)] * 3)
+def all_integers_of_a_sum_with_a_product_and_room(x, a, b, c):
+    at = jnp.floor(a * b + c).astype(jnp.int32)
+    ok = jnp.all((at >= 1) & (at < 9))
+    return x.at[jnp.where(ok, at, 0)].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(10), *[f32(4, min=-100.0, max=100.0)] * 3)
+def below_the_greatest_of_the_integers_of_sums_with_products(x, a, b, c):
+    product = a * b
+    at = jnp.floor(product + c).astype(jnp.int32)
+    below = jnp.where(product > 1e9, 0, at.max() - at)
+    return x.at[jnp.minimum(below, 9)].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(10), i32(4, min=-100, max=100), i32(4, min=-100, max=100))
+def below_the_greatest_of_sums_of_integers(x, a, b):
+    at = a * b + 7
+    return x.at[jnp.minimum(at.max() - at, 9)].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(10), *[f32(4, min=-100.0, max=100.0)] * 3)
+def none_seen_unless_all_integers_are_inside(x, a, b, c):
+    product = a * b
+    at = jnp.floor(product + c).astype(jnp.int32)
+    ok = jnp.all((at >= 0) & (at < 10))
+    read = x.at[jnp.where(product > 1e9, 0, at)].get(mode="promise_in_bounds")  #: unknown
+    return jnp.where(ok, read, 0.0)
+
+
+@case(f32(10), *[f32(10, min=-100.0, max=100.0)] * 3)
+def all_flags_and_one_of_them(x, a, b, c):
+    product = a * b
+    ok = product + c < 10
+    at = jnp.where(jnp.all(ok), jnp.where(ok, jnp.where(product > 1e9, 3, 4), 20), 0)
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(10), *[f32(10, min=-100.0, max=100.0)] * 2)
+def all_flags_of_sums_and_one_of_them(x, a, c):
+    ok = a + c < 10
+    at = jnp.where(jnp.all(ok), jnp.where(ok, jnp.where(a > 1e9, 3, 4), 20), 0)
+    return x.at[at].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(10), *[f32(10, min=-100.0, max=100.0)] * 3)
+def flags_before_each(x, a, b, c):
+    product = a * b
+    flags = (product + c < 10).astype(jnp.int32)
+    at = jnp.minimum(jnp.cumsum(flags) - flags, (jnp.sin(product) + 20).astype(jnp.int32))
+    return lax.map(lambda i: lax.dynamic_slice(x, (i,), (1,), allow_negative_indices=False), at)  #: unknown
+
+
+@case(f32(10), *[f32(10, min=-100.0, max=100.0)] * 2)
+def flags_of_sums_before_each(x, a, c):
+    flags = (a + c < 10).astype(jnp.int32)
+    at = jnp.minimum(jnp.cumsum(flags) - flags, (jnp.sin(a) + 20).astype(jnp.int32))
+    return lax.map(lambda i: lax.dynamic_slice(x, (i,), (1,), allow_negative_indices=False), at)  #: safe
 
 
 @case(f32(4), *[f32(4, min=-100.0, max=100.0)] * 3, i32())

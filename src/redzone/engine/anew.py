@@ -6,7 +6,8 @@ be fused with it in one of them, and be rounded by itself in another, where some
 other as the product is rounded, which may be far beside the sum. What is made of such numbers, be it the greater of
 one and another or an integer, is not one number either. What is sorted, summed up or carried by a loop is kept.
 
-Not followed are bools: a comparison is taken to come out one way wherever it is used.
+So a comparison of such numbers may come out one way where flags are counted, or looked at all together, and the other
+way for one of them. Beside each other, in equations that take elements one by one, flags are taken to be the same.
 """
 
 from __future__ import annotations
@@ -22,13 +23,18 @@ from redzone.rules.floats import slack
 from redzone.rules.table import SAME
 
 _P = primitives()
-_ADD, _SUB, _MUL, _SELECT = (_P[f"{n}_p"] for n in ("add", "sub", "mul", "select_n"))
+_ADD, _SUB, _MUL, _DIV, _SELECT = (_P[f"{n}_p"] for n in ("add", "sub", "mul", "div", "select_n"))
+_CONVERT = _P["convert_element_type_p"]
 #: What is as far from what it was as its operands are.
 _AS_FAR = LIMITS | MOVES | {_P["abs_p"], _SELECT, *[_P[f"{n}_p"] for n in ("unstack", "split") if f"{n}_p" in _P]}
 #: What makes a whole number of one.
-_ROUNDED = frozenset(_P[f"{n}_p"] for n in ("floor", "ceil", "round", "convert_element_type"))
-#: How many equations are looked through.
+_ROUNDED = frozenset(_P[f"{n}_p"] for n in ("floor", "ceil", "round")) | {_CONVERT}
+#: What makes flags of many; and what makes flags that are numbers, or in another place.
+_REDUCED = frozenset(_P[f"{n}_p"] for n in ("reduce_and", "reduce_or"))
+_MADE_OF_FLAGS = MOVES | {_CONVERT}
+#: How many equations are looked through, and how many values that flags are made of.
 DEEP = 24
+FLAGS = 64
 
 
 def apart_by(program: Program, env: list[Any], slot: int, bound: float) -> float:
@@ -57,8 +63,9 @@ def _farther(env: list[Any], step: Step, each: list[float], bound: float) -> flo
     if step.rule is SAME or primitive in _AS_FAR:
         return farthest
     if farthest > 0.0:
-        if primitive in _ROUNDED and farthest < 1.0:
-            return 1.0
+        if primitive in _ROUNDED:
+            # Whole numbers, no farther apart than the next whole number.
+            return float(math.ceil(farthest)) if farthest < math.inf else math.inf
         return sum(each) if info.kind in "iu" and (primitive is _ADD or primitive is _SUB) else math.inf
     if primitive is not _ADD and primitive is not _SUB:
         return math.inf
@@ -89,16 +96,39 @@ def _is_anew(program: Program, step: Step, before: set[int]) -> bool:
     return any(_is_product(program, one) for one in step.ins)
 
 
+def are_flags_anew(program: Program, slot: int) -> bool:
+    """Whether bools, or numbers that were made of them, may come out in another way in another place."""
+    waiting, anew = [slot], _anew(program)
+    for one in waiting:
+        step = program.defs.get(one)
+        if one in anew or len(waiting) > FLAGS:
+            return True
+        if step is None or step.kind != SIMPLE:
+            continue
+        primitive, info = step.eqn.primitive, dtype_info(getattr(step.eqn.outvars[0].aval, "dtype", None))
+        if (info.kind == "b" and primitive not in _REDUCED) or step.rule is SAME or primitive in _MADE_OF_FLAGS:
+            waiting += step.ins
+    return False
+
+
 def _is_product(program: Program, slot: int) -> bool:
-    """Whether a number may be a product that is rounded: one with a power of two is exact."""
+    """Whether a number may be a product that is rounded: one with a power of two is exact, as a quotient by it is."""
     if slot in program.unknown:
         return True
     step = program.defs.get(slot)
-    while step is not None and step.kind == SIMPLE and (step.rule is SAME or step.eqn.primitive in MOVES):
+    while step is not None and step.kind == SIMPLE and _is_moved(step):
         step = program.defs.get(step.ins[0])
     if step is None or step.kind != SIMPLE or step.eqn.primitive not in PRODUCTS:
         return False
-    return step.eqn.primitive is not _MUL or not any(_is_power_of_two(program.template[one]) for one in step.ins)
+    exact = step.ins if step.eqn.primitive is _MUL else step.ins[1:] if step.eqn.primitive is _DIV else ()
+    return not any(_is_power_of_two(program.template[one]) for one in exact)
+
+
+def _is_moved(step: Step) -> bool:
+    """Whether a step only puts a float elsewhere, or gives it another type, which the compiler may leave out."""
+    if step.eqn.primitive is _CONVERT:
+        return bool(dtype_info(step.eqn.invars[0].aval.dtype).kind == "f")
+    return step.rule is SAME or step.eqn.primitive in MOVES
 
 
 def _is_power_of_two(fact: Fact | None) -> bool:

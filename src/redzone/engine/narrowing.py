@@ -13,7 +13,7 @@ import numpy as np
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
 from redzone.domains.fact import SHORT, is_small, strided
 from redzone.domains.symbolic import is_inconclusive
-from redzone.engine.anew import apart_by
+from redzone.engine.anew import apart_by, are_flags_anew
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.kinds import KIND
 from redzone.engine.levels import ALL, ROW, adds_ones, beside, has_elements, picked, row_of, signature_of
@@ -39,6 +39,7 @@ class Narrowing:
     __slots__ = (
         "budget",
         "counted",
+        "crossed",
         "cuts",
         "defs",
         "env",
@@ -75,6 +76,8 @@ class Narrowing:
         self.learnt_since = 0
         self.rows = False
         """Whether anything is known of whole rows."""
+        self.crossed = False
+        """Whether what is now looked at has been followed through a reduction."""
         self.promised = False
         """Whether it is promised, and so holds of a number wherever that is used."""
         self.fixed = False
@@ -198,9 +201,10 @@ class Narrowing:
         if slot in self.program.unknown:
             # It stands for every value of its type that nobody asked about: of which is this said?
             return
-        self.known[slot, level] = new
-        self.learnt_since += 1
         step = self.defs.get(slot)
+        if not self.crossed or not self.is_flag_anew(slot):
+            self.known[slot, level] = new
+            self.learnt_since += 1
         if step is None and slot in self.program.equal:
             self.narrow(self.program.equal[slot], new, level)
         if step is None or step.kind != SIMPLE or self.budget <= 0:
@@ -236,6 +240,12 @@ class Narrowing:
             below, above = (int(by) if by < math.inf else by for by in (below, above))
         lo, hi = (whole.lo - below if below < math.inf else old.lo), (whole.hi + above if above < math.inf else old.hi)
         return Fact(lo, hi, 1, fact.nan)
+
+    def is_flag_anew(self, slot: int) -> bool:
+        """Whether a bool may come out in another way where it is not looked at together with others."""
+        step = self.defs.get(slot)
+        is_flag = step is not None and dtype_info(getattr(step.eqn.outvars[0].aval, "dtype", None)).kind == "b"
+        return is_flag and are_flags_anew(self.program, slot)
 
     def backward(self, step: Step, kind: str, fact: Fact, level: Any) -> None:
         if kind in FLIPPED:

@@ -58,6 +58,14 @@ class Reductions(Elementwise):
 
     def narrow_all(self, step: Step, fact: Fact, level: Any) -> None:
         """Use that all elements which a reduction makes one element of satisfy a fact."""
+        crossed = self.crossed
+        self.crossed = crossed or not self.promised
+        try:
+            self.narrow_each(step, fact, level)
+        finally:
+            self.crossed = crossed
+
+    def narrow_each(self, step: Step, fact: Fact, level: Any) -> None:
         if level is ALL:
             self.narrow(step.ins[0], fact, ALL)
             return

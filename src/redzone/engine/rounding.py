@@ -42,14 +42,14 @@ _NO_PRODUCTS = APART | _named("add", "sub", "rem", "abs", "sqrt", "exp", "exp2",
 _NO_PRODUCTS |= _named("logistic", "select_n", "cumsum", "cummax", "cummin", "sort")
 _READS = _named("dynamic_slice", "gather")
 _CONVERT, _ADD, _SUB, _MUL, _FLOOR = (_P[n + "_p"] for n in ("convert_element_type", "add", "sub", "mul", "floor"))
-#: What is a product to the compiler.
-PRODUCTS = _named("mul", "square", "integer_pow", "pow")
+#: What may be a product to the compiler: a quotient is one with the inverse, and one of arrays may have a single term.
+PRODUCTS = _named("mul", "div", "square", "integer_pow", "pow", "dot_general")
 #: What is computed once, however often it is used.
 KEPT = _named("sort", "top_k", "cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", "dot_general", "reduce_sum")
 KEPT |= _named("reduce_prod", "reduce_max", "reduce_min", "conv_general_dilated", "fft", "scatter", "scatter_add")
 KEPT |= _named("reduce_window", "reduce_window_sum", "reduce_window_max", "reduce_window_min", "optimization_barrier")
 #: Among how many numbers a product is looked for that goes into a sum.
-FURTHEST = 48
+FURTHEST = 100
 #: What a compiler may fuse with what makes its operands, or put its constants together with theirs.
 PUT_TOGETHER = _named("add", "sub", "mul", "div", "dot_general", "integer_pow", "square", "reduce_sum", "cumsum")
 #: By primitive: what may make its operands for it to be rounded once.
@@ -111,7 +111,7 @@ def settled(frame: Frame, atom: Any) -> str:
 
 
 def is_one(frame: Frame, atom: Any) -> bool:
-    """Whether a float is computed alike wherever that is done, as no product goes into a sum (`engine/anew.py`)."""
+    """Whether a number is computed alike wherever that is done, as no product goes into a sum (`engine/anew.py`)."""
     waiting, seen = [(frame, atom)], set[Any]()
     for frame, atom in waiting:
         frame, atom, made = source(frame, atom)
@@ -119,9 +119,10 @@ def is_one(frame: Frame, atom: Any) -> bool:
         if eqn is None or atom in seen:
             continue
         seen.add(atom)
-        if made in (_ADD, _SUB) and any(_made_by(frame, one) in PRODUCTS for one in eqn.invars):
+        summed = made in (_ADD, _SUB) and dtype_info(atom.aval.dtype).kind == "f"
+        if summed and any(_made_by(frame, one) in PRODUCTS for one in eqn.invars):
             return False
-        waiting += [(frame, one) for one in eqn.invars if dtype_info(getattr(one.aval, "dtype", None)).kind == "f"]
+        waiting += [(frame, one) for one in eqn.invars if dtype_info(getattr(one.aval, "dtype", None)).kind in "fiu"]
         if len(waiting) > FURTHEST:
             return False
     return True
