@@ -42,9 +42,7 @@ def apart_by(program: Program, env: list[Any], slot: int, bound: float) -> float
     return _apart_by(program, env, slot, bound, {}, DEEP) if slot in _anew(program) else 0.0
 
 
-def _apart_by(
-    program: Program, env: list[Any], slot: int, bound: float, known: dict[int, float], deep: int
-) -> float:
+def _apart_by(program: Program, env: list[Any], slot: int, bound: float, known: dict[int, float], deep: int) -> float:
     anew, step = _anew(program), program.defs.get(slot)
     if slot not in anew:
         return 0.0
