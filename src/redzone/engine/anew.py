@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from redzone.domains import Fact, dtype_info, summarised
+from redzone.domains import DtypeInfo, Fact, dtype_info, summarised
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.engine.rounding import KEPT, LIMITS, MOVES, PRODUCTS
 from redzone.frontend.compat import primitives
@@ -28,7 +28,9 @@ _CONVERT = _P["convert_element_type_p"]
 #: What is as far from what it was as its operands are.
 _AS_FAR = LIMITS | MOVES | {_P["abs_p"], _SELECT, *[_P[f"{n}_p"] for n in ("unstack", "split") if f"{n}_p" in _P]}
 #: What makes a whole number of one.
-_ROUNDED = frozenset(_P[f"{n}_p"] for n in ("floor", "ceil", "round")) | {_CONVERT}
+_WHOLE = frozenset(_P[f"{n}_p"] for n in ("floor", "ceil", "round"))
+#: How large integers may be for a float that they were made of to be nearly as large as they are.
+LARGE = 2.0**16
 #: What makes flags of many; and what makes flags that are numbers, or in another place.
 _REDUCED = frozenset(_P[f"{n}_p"] for n in ("reduce_and", "reduce_or"))
 _MADE_OF_FLAGS = MOVES | {_CONVERT}
@@ -61,15 +63,21 @@ def _farther(env: list[Any], step: Step, each: list[float], bound: float) -> flo
     if step.rule is SAME or primitive in _AS_FAR:
         return farthest
     if farthest > 0.0:
-        if primitive in _ROUNDED:
-            # Whole numbers, no farther apart than the next whole number.
-            return float(math.ceil(farthest)) if farthest < math.inf else math.inf
-        return sum(each) if info.kind in "iu" and (primitive is _ADD or primitive is _SUB) else math.inf
+        if primitive in _WHOLE or (primitive is _CONVERT and info.kind in "iu" and _fits(env, step, (0,), info)):
+            # No farther apart than the next whole number. What is compared is not quite as large as what is rounded.
+            return farthest if farthest in (1.0, math.inf) else float(math.ceil(farthest + 0.125))
+        added = (primitive is _ADD or primitive is _SUB) and info.kind in "iu" and _fits(env, step, (0, 1), info)
+        return sum(each) if added else math.inf
     if primitive is not _ADD and primitive is not _SUB:
         return math.inf
     # The product is no farther from zero than the sum and what is added to it.
     reach = min([_reach(env[one]) for one in step.ins])
     return slack(abs(bound) + reach, info) if math.isfinite(bound) and math.isfinite(reach) else math.inf
+
+
+def _fits(env: list[Any], step: Step, operands: tuple[int, ...], info: DtypeInfo) -> bool:
+    """Whether operands are so small that nothing that is made of them wraps or is rounded."""
+    return bool(sum([_reach(env[step.ins[k]]) for k in operands]) < min(LARGE, info.max))
 
 
 def _anew(program: Program) -> set[int]:
@@ -137,6 +145,6 @@ def _is_power_of_two(fact: Fact | None) -> bool:
 
 def _reach(fact: Fact | None) -> float:
     whole = None if fact is None else summarised(fact)
-    if whole is None or type(whole.lo) is not float or type(whole.hi) is not float:
+    if whole is None or type(whole.lo) not in (int, float) or type(whole.hi) not in (int, float):
         return math.inf
-    return max(abs(whole.lo), abs(whole.hi))
+    return max(abs(float(whole.lo)), abs(float(whole.hi)))
