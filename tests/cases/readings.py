@@ -617,3 +617,207 @@ def a_square_that_is_exact_for_one_of_two_callers(x, a, b):
         return x[jnp.where(a * a - c == 0, 9, 0)]  #: unsafe
 
     return where_equal(a, np.float32(1.1) * np.float32(1.1)) + where_equal(b, np.float32(4.0))
+
+
+# What is computed anew in another loop of the machine may be fused with a product there, and rounded in between here.
+
+
+@case(f32(10), *[f32(4, min=-100.0, max=100.0)] * 3)
+def all_of_a_sum_with_a_product(x, a, b, c):
+    product = a * b
+    at = product + c
+    ok = jnp.all((at >= 0) & (at < 10))
+    at = jnp.where(ok, jnp.floor(jnp.minimum(at, jnp.sin(product) + 20)).astype(jnp.int32), 0)
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(10), *[f32(4, min=-100.0, max=100.0)] * 2)
+def all_of_a_sum_with_a_quotient(x, a, c):
+    # A product with 1 / 3.
+    share = a / 3.0
+    at = share + c
+    ok = jnp.all((at >= 0) & (at < 10))
+    at = jnp.where(ok, jnp.floor(jnp.minimum(at, jnp.sin(share) + 20)).astype(jnp.int32), 0)
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(10), *[f32(4, min=-100.0, max=100.0)] * 2)
+def all_of_a_sum(x, a, c):
+    at = a + c
+    ok = jnp.all((at >= 0) & (at < 10))
+    at = jnp.where(ok, jnp.floor(jnp.minimum(at, jnp.sin(a) + 20)).astype(jnp.int32), 0)
+    return x.at[at].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(10), *[f32(4, min=-100.0, max=100.0)] * 2)
+def all_of_a_sum_with_a_product_that_is_exact(x, a, c):
+    at = a * 4.0 + c
+    ok = jnp.all((at >= 0) & (at < 10))
+    at = jnp.where(ok, jnp.floor(at).astype(jnp.int32), 0)
+    return x.at[at].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(10), *[f32(4, min=-100.0, max=100.0)] * 3)
+def all_of_a_sum_with_a_product_and_room(x, a, b, c):
+    at = a * b + c
+    ok = jnp.all((at >= 0.5) & (at < 9.5))
+    at = jnp.where(ok, jnp.floor(at).astype(jnp.int32), 0)
+    return x.at[at].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(10), *[f32(4, min=-100.0, max=100.0)] * 3)
+def promised_of_a_sum_with_a_product(x, a, b, c):
+    at = a * b + c
+    redzone.assume((at >= 0) & (at < 10))
+    return x.at[jnp.floor(at).astype(jnp.int32)].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(10), *[f32(4, min=-100.0, max=100.0)] * 3)
+def all_integers_of_a_sum_with_a_product(x, a, b, c):
+    product = a * b
+    at = jnp.floor(product + c).astype(jnp.int32)
+    ok = jnp.all((at >= 0) & (at < 10))
+    at = jnp.where(ok, jnp.minimum(at, (jnp.sin(product) + 20).astype(jnp.int32)), 0)
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(10), *[f32(4, min=-100.0, max=100.0)] * 3)
+def one_way_in_one_loop_and_another_in_the_next(x, a, b, c):
+    product = a * b
+    sums = product + c
+    at = jnp.where(jnp.all(sums < 3.0), jnp.where((sums >= 3.0) & (jnp.sin(product) < 2.0), 20, 5), 0)
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(4), *[f32(64, min=-100.0, max=100.0)] * 3)
+def above_the_least_of_sums_with_products(x, a, b, c):
+    product = a * b
+    sums = jnp.maximum(product + c, -1e6)
+    above = jnp.minimum(sums - sums.min(), jnp.sin(product) + 5.0)
+    return x.at[jnp.minimum(jnp.floor(above), 3.0).astype(jnp.int32)].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(4), f32(64, min=-100.0, max=100.0))
+def above_the_least_of_numbers(x, a):
+    sums = jnp.maximum(a, -1e6)
+    above = jnp.minimum(sums - sums.min(), jnp.sin(a) + 5.0)
+    return x.at[jnp.minimum(jnp.floor(above), 3.0).astype(jnp.int32)].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(10), *[f32(4, min=-100.0, max=100.0)] * 3)
+def all_integers_of_a_sum_with_a_product_and_room(x, a, b, c):
+    at = jnp.floor(a * b + c).astype(jnp.int32)
+    ok = jnp.all((at >= 1) & (at < 9))
+    return x.at[jnp.where(ok, at, 0)].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(10), *[f32(4, min=-100.0, max=100.0)] * 3)
+def below_the_greatest_of_the_integers_of_sums_with_products(x, a, b, c):
+    product = a * b
+    at = jnp.floor(product + c).astype(jnp.int32)
+    below = jnp.where(product > 1e9, 0, at.max() - at)
+    return x.at[jnp.minimum(below, 9)].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(10), i32(4, min=-100, max=100), i32(4, min=-100, max=100))
+def below_the_greatest_of_sums_of_integers(x, a, b):
+    at = a * b + 7
+    return x.at[jnp.minimum(at.max() - at, 9)].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(10), *[f32(4, min=-100.0, max=100.0)] * 3)
+def none_seen_unless_all_integers_are_inside(x, a, b, c):
+    product = a * b
+    at = jnp.floor(product + c).astype(jnp.int32)
+    ok = jnp.all((at >= 0) & (at < 10))
+    read = x.at[jnp.where(product > 1e9, 0, at)].get(mode="promise_in_bounds")  #: unknown
+    return jnp.where(ok, read, 0.0)
+
+
+@case(f32(10), *[f32(10, min=-100.0, max=100.0)] * 3)
+def all_flags_and_one_of_them(x, a, b, c):
+    product = a * b
+    ok = product + c < 10
+    at = jnp.where(jnp.all(ok), jnp.where(ok, jnp.where(product > 1e9, 3, 4), 20), 0)
+    return x.at[at].get(mode="promise_in_bounds")  #: unknown
+
+
+@case(f32(10), *[f32(10, min=-100.0, max=100.0)] * 2)
+def all_flags_of_sums_and_one_of_them(x, a, c):
+    ok = a + c < 10
+    at = jnp.where(jnp.all(ok), jnp.where(ok, jnp.where(a > 1e9, 3, 4), 20), 0)
+    return x.at[at].get(mode="promise_in_bounds")  #: safe
+
+
+@case(f32(10), *[f32(10, min=-100.0, max=100.0)] * 3)
+def flags_before_each(x, a, b, c):
+    product = a * b
+    flags = (product + c < 10).astype(jnp.int32)
+    at = jnp.minimum(jnp.cumsum(flags) - flags, (jnp.sin(product) + 20).astype(jnp.int32))
+    return lax.map(lambda i: lax.dynamic_slice(x, (i,), (1,), allow_negative_indices=False), at)  #: unknown
+
+
+@case(f32(10), *[f32(10, min=-100.0, max=100.0)] * 2)
+def flags_of_sums_before_each(x, a, c):
+    flags = (a + c < 10).astype(jnp.int32)
+    at = jnp.minimum(jnp.cumsum(flags) - flags, (jnp.sin(a) + 20).astype(jnp.int32))
+    return lax.map(lambda i: lax.dynamic_slice(x, (i,), (1,), allow_negative_indices=False), at)  #: safe
+
+
+@case(f32(4), *[f32(4, min=-100.0, max=100.0)] * 3, i32())
+def a_search_for_the_last_sum_with_a_product(x, a, b, c, other):
+    product = a * b
+    sums = product + c
+    found = x[jnp.searchsorted(sums, jnp.minimum(sums[-1], other.astype(jnp.float32)))]  #: unknown safe
+    return found, jnp.sin(product)
+
+
+@case(f32(4), f32(4, min=-100.0, max=100.0), i32())
+def a_search_for_the_last_number(x, sums, other):
+    return x[jnp.searchsorted(sums, jnp.minimum(sums[-1], other.astype(jnp.float32)))]  #: safe
+
+
+# Where others read the product too, and what was decided is handed out beside what it decides about.
+
+
+@case(f32(10), *[f32(64, min=-100.0, max=100.0)] * 3)
+def each_integer_of_a_sum_by_flags_that_are_handed_out(x, a, b, c):
+    product = a * b
+    at = jnp.floor(product + c).astype(jnp.int32)
+    ok = (at >= 0) & (at < 10)
+    at = jnp.where(ok, jnp.where(product > 1e9, 0, at), 0)
+    return x.at[at].get(mode="promise_in_bounds"), ok, ok.sum()  #: unknown
+
+
+@case(f32(10), *[f32(64, min=-100.0, max=100.0)] * 3)
+def each_sum_by_flags_that_are_handed_out(x, a, b, c):
+    product = a * b
+    at = product + c
+    ok = (at >= 0) & (at < 10)
+    at = jnp.where(ok, jnp.floor(jnp.minimum(at, jnp.sin(product) + 20)).astype(jnp.int32), 0)
+    return x.at[at].get(mode="promise_in_bounds"), ok, ok.sum()  #: unknown
+
+
+@case(f32(10), *[f32(64, min=-100.0, max=100.0)] * 3)
+def seen_by_flags_that_are_handed_out(x, a, b, c):
+    product = a * b
+    at = jnp.floor(product + c).astype(jnp.int32)
+    ok = (at >= 0) & (at < 10)
+    read = x.at[jnp.where(product > 1e9, 0, at)].get(mode="promise_in_bounds")  #: unknown
+    return jnp.where(ok, read, 0), ok, ok.sum()
+
+
+@case(f32(10), *[f32(64, min=-100.0, max=100.0)] * 3)
+def each_integer_of_a_sum_whose_product_nobody_else_reads(x, a, b, c):
+    at = jnp.floor(a * b + c).astype(jnp.int32)
+    ok = (at >= 0) & (at < 10)
+    return x.at[jnp.where(ok, at, 0)].get(mode="promise_in_bounds"), ok, ok.sum()  #: safe
+
+
+@case(f32(10), *[f32(64, min=-100.0, max=100.0)] * 3)
+def each_integer_of_a_sum_whose_product_is_written_twice(x, a, b, c):
+    # The compiler computes it once.
+    at = jnp.floor(a * b + c).astype(jnp.int32)
+    ok = (at >= 0) & (at < 10)
+    at = jnp.where(ok, jnp.where(a * b > 1e9, 0, at), 0)
+    return x.at[at].get(mode="promise_in_bounds"), ok, ok.sum()  #: unknown

@@ -75,6 +75,7 @@ def _conclusions(
         run_step(program, env, step, None)
         hold(env, step, known)
     refiner, broken = Refiner(program, env), list[Assumption]()
+    refiner.promised = True
     # What an order says hangs on the ends, of which the other assumptions speak.
     orders = [one for one in trusted if one.is_condition or totals(program)]
     for use, one in [*((False, one) for one in trusted), *((True, one) for one in orders)]:

@@ -15,7 +15,7 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from redzone.domains import DtypeInfo, Fact, dtype_info, meet, settle, summarised
-from redzone.engine.rounding import MOVES, settled
+from redzone.engine.rounding import MOVES, is_one, settled
 from redzone.engine.share import NOT_NEGATIVE, SHARE
 from redzone.frontend.compat import Literal, primitives
 from redzone.rules import Rule, floats, integers
@@ -121,7 +121,7 @@ def _is_settled(extreme: Extreme) -> bool:
         return False
     info = dtype_info(atom.aval.dtype)
     if info.kind in "iu":
-        return True
+        return is_one(frame, atom)
     made = _maker(frame, atom)
     if made is not None and made.primitive is _ABS and type(made.invars[0]) is not Literal:
         frame, atom = frame.outer(made.invars[0])

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, join, leq, meet, scalar, settle, summarised
+from redzone.engine.anew import are_flags_anew
 from redzone.engine.chosen import CHOSEN, How
 from redzone.engine.levels import HERE
 from redzone.engine.program import SIMPLE, Program, Step
@@ -61,7 +62,7 @@ def first_of(program: Program, step: Step) -> First | None:
     flags, among = made.ins[0], made.eqn.invars[0].aval
     if (how is None and dtype_info(among.dtype).kind != "b") or among.shape != shape or flags in program.unknown:
         return None
-    if type(shape[0]) is not int or shape[0] < 1:
+    if type(shape[0]) is not int or shape[0] < 1 or are_flags_anew(program, flags):
         return None
     steps, source = _plan(program, step.outs[0]) or ((), -1)
     counts = _counts(program, flags) if how is None or how.truth else ()

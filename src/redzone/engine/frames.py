@@ -47,6 +47,8 @@ class Slicing:
         self.built: dict[Any, Program] = {}
         self.makers: dict[int, tuple[Any, dict[Any, Any]]] = {}
         """By identity of a jaxpr: the equation that makes each variable."""
+        self.read: dict[int, tuple[Any, dict[Any, list[Any]]]] = {}
+        """By identity of a jaxpr: the equations that read each variable."""
         self.writes: dict[int, windows.Write | None] = {}
         """By identity of an equation: where it writes, if that is known."""
         self.axes: dict[Any, Any] = {}
@@ -94,6 +96,22 @@ class Slicing:
             table = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
             known = self.makers[id(jaxpr)] = (jaxpr, table)
         return known[1]
+
+    def readers(self, jaxpr: Any) -> dict[Any, list[Any]]:
+        """By variable of a jaxpr: the equations that read it, each time they do."""
+        known = self.read.get(id(jaxpr))
+        if known is None:
+            table: dict[Any, list[Any]] = {}
+            for eqn in jaxpr.eqns:
+                for v in eqn.invars:
+                    if type(v) is not Literal:
+                        table.setdefault(v, []).append(eqn)
+            known = self.read[id(jaxpr)] = (jaxpr, table)
+        return known[1]
+
+    def is_read_once(self, jaxpr: Any, var: Any) -> bool:
+        """Whether a variable is read by one equation, or else is one result of its jaxpr, and nothing more."""
+        return len(self.readers(jaxpr).get(var, ())) + sum(out is var for out in jaxpr.outvars) == 1
 
     def constant(self, value: Any) -> Fact:
         known = self.constants.get(id(value))

@@ -13,6 +13,7 @@ import numpy as np
 
 from redzone.domains import DtypeInfo, Fact, dtype_info, meet, settle, summarised
 from redzone.domains.fact import SMALL
+from redzone.engine.anew import are_flags_anew
 from redzone.engine.hot import one_of_each, sum_of_one
 from redzone.engine.program import Program, Step, made_by, source_of
 from redzone.frontend.compat import primitives
@@ -45,9 +46,11 @@ def running_sum(program: Program, step: Step) -> Step | None:
     total = made_by(program, step.ins[0])
     if total is None or total.eqn.primitive is not _CUMSUM or step.eqn.outvars[0].aval != total.eqn.outvars[0].aval:
         return None
-    # Two uses of a value that nobody asked about need not be one value.
+    # Two uses of a value that nobody asked about, or that is computed anew, need not be one value.
     source = source_of(program, total.ins[0])
-    return total if source == source_of(program, step.ins[1]) and source not in program.unknown else None
+    if source != source_of(program, step.ins[1]) or source in program.unknown or are_flags_anew(program, source):
+        return None
+    return total
 
 
 def others(total: Step) -> int:

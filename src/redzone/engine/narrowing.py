@@ -13,6 +13,7 @@ import numpy as np
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
 from redzone.domains.fact import SHORT, is_small, strided
 from redzone.domains.symbolic import is_inconclusive
+from redzone.engine.anew import apart_by, are_flags_anew
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.kinds import KIND
 from redzone.engine.levels import ALL, ROW, adds_ones, beside, has_elements, picked, row_of, signature_of
@@ -49,6 +50,7 @@ class Narrowing:
         "nested",
         "pairs",
         "program",
+        "promised",
         "recomputed",
         "rows",
         "tentative",
@@ -74,6 +76,8 @@ class Narrowing:
         self.learnt_since = 0
         self.rows = False
         """Whether anything is known of whole rows."""
+        self.promised = False
+        """Whether it is promised, and so holds of a number wherever that is used."""
         self.fixed = False
         """Whether anything was learnt of a constant: it is made from nothing, so that no mask tells."""
         self.nested = False
@@ -187,6 +191,8 @@ class Narrowing:
                 return
         if type(fact.lo) is np.ndarray and type(old.lo) is np.ndarray and fact.lo.ndim != old.lo.ndim:
             fact = summarised(fact)
+        if not self.promised:
+            fact = self.as_computed_anew(slot, fact)
         new = meet(old, fact)
         if new is None:
             raise Infeasible
@@ -195,9 +201,10 @@ class Narrowing:
         if slot in self.program.unknown:
             # It stands for every value of its type that nobody asked about: of which is this said?
             return
-        self.known[slot, level] = new
-        self.learnt_since += 1
         step = self.defs.get(slot)
+        if self.promised or not self.is_flag_anew(slot):
+            self.known[slot, level] = new
+            self.learnt_since += 1
         if step is None and slot in self.program.equal:
             self.narrow(self.program.equal[slot], new, level)
         if step is None or step.kind != SIMPLE or self.budget <= 0:
@@ -219,6 +226,26 @@ class Narrowing:
             self._floor_divide(step, new, level)
         elif step.rule is REMAINDER:
             self.congruent(step, new, level)
+
+    def as_computed_anew(self, slot: int, fact: Fact) -> Fact:
+        """What a comparison says of a number wherever that is used (`engine/anew.py`)."""
+        whole = summarised(fact)
+        if type(whole.lo) not in (int, float) or type(whole.hi) not in (int, float):
+            return fact
+        below, above = (apart_by(self.program, self.env, slot, float(bound)) for bound in (whole.lo, whole.hi))
+        if not below and not above:
+            return fact
+        old = summarised(self.env[slot])
+        if type(old.lo) is not float:
+            below, above = (int(by) if by < math.inf else by for by in (below, above))
+        lo, hi = (whole.lo - below if below < math.inf else old.lo), (whole.hi + above if above < math.inf else old.hi)
+        return Fact(lo, hi, 1, fact.nan)
+
+    def is_flag_anew(self, slot: int) -> bool:
+        """Whether a bool may come out in another way in another place."""
+        step = self.defs.get(slot)
+        is_flag = step is not None and dtype_info(getattr(step.eqn.outvars[0].aval, "dtype", None)).kind == "b"
+        return is_flag and are_flags_anew(self.program, slot)
 
     def backward(self, step: Step, kind: str, fact: Fact, level: Any) -> None:
         if kind in FLIPPED:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, settle, summarised
+from redzone.engine.anew import are_flags_anew
 from redzone.engine.program import SIMPLE, Program, Step, made_by
 from redzone.frontend.compat import primitives
 
@@ -75,6 +76,8 @@ def _counted(program: Program, slot: int) -> tuple[int, int] | None:
         return None
     shape = made.eqn.invars[0].aval.shape
     if len(shape) != 1 or type(shape[0]) is not int or made.ins[0] in program.unknown:
+        return None
+    if are_flags_anew(program, made.ins[0]):
         return None
     return made.ins[0], shape[0]
 

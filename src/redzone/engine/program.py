@@ -118,6 +118,7 @@ class Program:
         "_reruns",
         "_searched",
         "_supporting",
+        "anew",
         "assumptions",
         "calls",
         "defs",
@@ -134,6 +135,7 @@ class Program:
         "outs",
         "special",
         "steps",
+        "sums",
         "template",
         "thresholds",
         "unknown",
@@ -157,6 +159,10 @@ class Program:
         self.thresholds: tuple[int, ...] = ()
         self.unknown: frozenset[int] = frozenset()
         """Slots that stand for all values of a type that nobody asked about: two uses of one need not be one value."""
+        self.anew: list[int] = []
+        """Slots of floats that nobody asked about, and that may be computed in another way in each place."""
+        self.sums: dict[int, bool] = {}
+        """By identity of an equation that adds floats: whether that may be another number in another place."""
         self.memo: dict[Any, Any] = {}
         self.narrowing: dict[int, int] = {}
         """By slot: what `refine.narrows` found."""

@@ -24,7 +24,7 @@ from redzone.engine.inventory import AXIS_INDEX_P, CALLS, SHARD_MAP_P, SPECIAL, 
 from redzone.engine.program import CALL, OBSERVE, SIMPLE, Program, Step
 from redzone.engine.refs import is_only_read
 from redzone.engine.regrouped import note_regrouped
-from redzone.engine.rounding import ORDERS, rounded_operands
+from redzone.engine.rounding import ORDERS, SUMS, is_twofold, rounded_operands
 from redzone.engine.sharing import share
 from redzone.engine.slots import ANYTHING, Slots
 from redzone.engine.wrapping import made_at_once
@@ -188,6 +188,9 @@ class _Build(Slots):
             ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
         outs = (slots[outvars[0]],) if len(outvars) == 1 else tuple([slots.get(v, -1) for v in outvars])
         step = Step(SIMPLE, eqn, tuple(ins), outs, rule)
+        if primitive in SUMS and dtype_info(outvars[0].aval.dtype).kind == "f":
+            sums = self.program.sums
+            sums[id(eqn)] = sums.get(id(eqn), False) or is_twofold(frame, eqn)
         if primitive is _ADD_P:
             if outvars[0].aval.dtype is SINGLE:
                 note_between(self, eqn, frame, step)

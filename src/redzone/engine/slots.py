@@ -12,6 +12,7 @@ from redzone.engine.definitions import Definition
 from redzone.engine.frames import Frame, Slicing, constant_fact
 from redzone.engine.known import CUTS, is_known
 from redzone.engine.program import SIMPLE, Program, Step
+from redzone.engine.rounding import is_one
 from redzone.frontend.compat import Literal
 from redzone.rules import Rule
 from redzone.rules.table import SAME, anything
@@ -164,6 +165,8 @@ class Slots:
         found = frame.floats.get(atom)
         if found is None:
             found = frame.floats[atom] = self.new(top(getattr(atom.aval, "dtype", None)))
+            if not is_one(frame, atom):
+                self.program.anew.append(found)
         return found
 
     def is_cut_of_asked(self, frame: Frame, atom: Any) -> bool:

@@ -8,6 +8,7 @@ from redzone.engine import windows
 from redzone.engine.frames import Frame, resolve
 from redzone.engine.known import filled, is_at_hand
 from redzone.engine.program import LoopShape
+from redzone.engine.rounding import is_one
 from redzone.engine.search import (
     Among,
     Lesser,
@@ -29,11 +30,14 @@ def note_search(build: Slots, eqn: Any, frame: Frame, inner: Any, fixed: dict[in
     if found is None:
         return
     query, array = eqn.invars[found.query], eqn.invars[found.array]
-    parts = factors(resolve, frame, query, array, found.size) if not found.right else None
+    # Where its last element may be another number than the one that is searched, it says nothing.
+    alike = is_one(frame, array)
+    parts = factors(resolve, frame, query, array, found.size) if alike and not found.right else None
     if len(array.aval.shape) > 1 and parts is None:
         # Of a search in each row only shares of its own last element are known.
         return
-    less = lesser(resolve, frame, query, array, found.size) if not found.right and parts is None else None
+    plain = alike and not found.right and parts is None
+    less = lesser(resolve, frame, query, array, found.size) if plain else None
     if parts is not None:
         at, last, part = parts
         shape.also = (build.slot(at, last), build.slot(at, part))
@@ -46,7 +50,7 @@ def note_search(build: Slots, eqn: Any, frame: Frame, inner: Any, fixed: dict[in
     elif is_at_hand(frame, query) and is_at_hand(frame, array):
         shape.also = (build.slot(frame, array), build.slot(frame, query))
         first, end = (filled(frame, atom) for atom in eqn.invars[-2:])
-        whole = first == 0 and end == found.size and is_long_enough(found.size, shape.length)
+        whole = alike and first == 0 and end == found.size and is_long_enough(found.size, shape.length)
         shape.search = Placed(found.size, shape.also[0], shape.also[1], found.right, whole)
         _ask_for_last(build, eqn, frame, array, found.size)
 

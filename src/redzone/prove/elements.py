@@ -15,6 +15,7 @@ import numpy as np
 
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.affine import Atom, Linear, Region
+from redzone.engine.anew import is_anew
 from redzone.engine.changes import change_of
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
@@ -72,6 +73,8 @@ class Elements:
         """Whether z3 could have been asked, were it installed."""
         self.promising = False
         """Whether conditions are looked into although they are known to hold."""
+        self.anew = 0
+        """How many numbers were asked for that may be others each time."""
         self.limit = LOOKS
         """How many equations one question may look at."""
         self.deepest = DEPTH
@@ -104,7 +107,7 @@ class Elements:
             raise NotAffine
         return Linear(0) if size <= 1 else self.atom(key, "i", 0, size - 1)
 
-    def opaque(self, context: Context, slot: int, place: Place, leaf: int = -1) -> list[Piece]:
+    def opaque(self, context: Context, slot: int, place: Place, leaf: int = -1, anew: int = 0) -> list[Piece]:
         """An element nothing but bounds is known of."""
         fact: Fact | None = context.env[slot]
         if fact is None:
@@ -114,13 +117,13 @@ class Elements:
             raise NotAffine
         if lo == hi:
             return [(EVERYWHERE, Linear(lo))]
-        key = (leaf, _key(place)) if leaf >= 0 else (id(context.env), slot, _key(place))
+        key = (leaf, _key(place)) if leaf >= 0 else (id(context.env), slot, _key(place), anew)
         self.kept.append(context.env)
         name = self.inputs[leaf].name if leaf >= 0 else f"v{slot}"
         if step > 1 and leaf < 0:
             return [(EVERYWHERE, self.atom(key, name, 0, (hi - lo) // step) * step + lo)]
         value = self.atom(key, name, lo, hi, leaf, place)
-        if leaf < 0:
+        if leaf < 0 and not anew:
             self.origins[next(iter(value.terms))] = (context, slot, place)
         return [(EVERYWHERE, value)]
 
@@ -153,6 +156,10 @@ class Elements:
             return [(EVERYWHERE, Linear(fact.lo))]
         if context.program.template[slot] is not None:
             return self.table(context, slot, place)
+        if not self.promising and is_anew(context.program, slot):
+            # Whoever asks may be given another number.
+            self.anew += 1
+            return self.opaque(context, slot, place, anew=self.anew)
         key = (id(context.env), slot, _key(place), self.promising)
         found = self.known.get(key)
         if found is not None:

@@ -1,0 +1,133 @@
+"""Floats that a compiler computes anew wherever they are used, and not each time alike.
+
+What is cheap is computed again by each loop that needs it, in place of being kept. A product that goes into a sum may
+be fused with it in one of them, and be rounded by itself in another, where something else looks at the product too: so
+`x = a * b + c` may be below 10 where `(x < 10).all()` is computed, and 10 where its floor is. Both lie as near to each
+other as the product is rounded, which may be far beside the sum. What is made of such numbers, be it the greater of
+one and another or an integer, is not one number either. What is sorted, summed up or carried by a loop is kept.
+
+So a comparison of such numbers may come out one way in one place and the other way in another, be it where flags are
+counted, looked at all together, or handed out beside what they decide about. Where only the sum reads the product, and
+that is the only one in it, all places fuse the two or none does, and it is one number (`rounding.is_twofold`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from redzone.domains import DtypeInfo, Fact, dtype_info, summarised
+from redzone.engine.program import SIMPLE, Program, Step
+from redzone.engine.rounding import KEPT, LIMITS, MOVES, SUMS
+from redzone.frontend.compat import primitives
+from redzone.rules.floats import slack
+from redzone.rules.table import SAME
+
+_P = primitives()
+_ADD, _SUB, _MUL, _DIV, _SELECT = (_P[f"{n}_p"] for n in ("add", "sub", "mul", "div", "select_n"))
+_CONVERT = _P["convert_element_type_p"]
+#: What is as far from what it was as its operands are.
+_AS_FAR = LIMITS | MOVES | {_P["abs_p"], _SELECT, *[_P[f"{n}_p"] for n in ("unstack", "split") if f"{n}_p" in _P]}
+#: What makes a whole number of one.
+_WHOLE = frozenset(_P[f"{n}_p"] for n in ("floor", "ceil", "round"))
+#: How large integers may be for a float that they were made of to be nearly as large as they are.
+LARGE = 2.0**16
+#: What makes flags of many; and what makes flags that are numbers, or in another place.
+_REDUCED = frozenset(_P[f"{n}_p"] for n in ("reduce_and", "reduce_or"))
+_MADE_OF_FLAGS = MOVES | {_CONVERT}
+#: How many equations are looked through, and how many values that flags are made of.
+DEEP = 24
+FLAGS = 64
+
+
+def is_anew(program: Program, slot: int) -> bool:
+    """Whether a number, or a bool, may be another one in another place."""
+    return slot in _anew(program) or are_flags_anew(program, slot)
+
+
+def apart_by(program: Program, env: list[Any], slot: int, bound: float) -> float:
+    """How far a number that is about this large, or is compared with this, may be from itself in another place."""
+    return _apart_by(program, env, slot, bound, {}, DEEP) if slot in _anew(program) else 0.0
+
+
+def _apart_by(program: Program, env: list[Any], slot: int, bound: float, known: dict[int, float], deep: int) -> float:
+    anew, step = _anew(program), program.defs.get(slot)
+    if slot not in anew:
+        return 0.0
+    if step is None or deep == 0:
+        return math.inf
+    if slot not in known:
+        each = [_apart_by(program, env, one, bound, known, deep - 1) for one in step.ins]
+        known[slot] = _farther(env, step, each, bound)
+    return known[slot]
+
+
+def _farther(env: list[Any], step: Step, each: list[float], bound: float) -> float:
+    """How far apart what a step makes may be, given the same of its operands."""
+    primitive, info = step.eqn.primitive, dtype_info(step.eqn.outvars[0].aval.dtype)
+    farthest = max(each)
+    if step.rule is SAME or primitive in _AS_FAR:
+        return farthest
+    if farthest > 0.0:
+        if primitive in _WHOLE or (primitive is _CONVERT and info.kind in "iu" and _fits(env, step, (0,), info)):
+            # No farther apart than the next whole number. What is compared is not quite as large as what is rounded.
+            return farthest if farthest in (1.0, math.inf) else float(math.ceil(farthest + 0.125))
+        added = (primitive is _ADD or primitive is _SUB) and info.kind in "iu" and _fits(env, step, (0, 1), info)
+        return sum(each) if added else math.inf
+    if primitive not in SUMS:
+        return math.inf
+    # The product is no farther from zero than the sum and what is added to it.
+    reach = min([_reach(env[one]) for one in step.ins])
+    return slack(abs(bound) + reach, info) if math.isfinite(bound) and math.isfinite(reach) else math.inf
+
+
+def _fits(env: list[Any], step: Step, operands: tuple[int, ...], info: DtypeInfo) -> bool:
+    """Whether operands are so small that nothing that is made of them wraps or is rounded."""
+    return bool(sum([_reach(env[step.ins[k]]) for k in operands]) < min(LARGE, info.max))
+
+
+def _anew(program: Program) -> set[int]:
+    """The slots of numbers that may not be the same wherever they are used."""
+    found: set[int] | None = program.memo.get("anew")
+    if found is None:
+        found = program.memo["anew"] = set(program.anew)
+        for step in program.steps:
+            if step.kind == SIMPLE and _is_anew(program, step, found):
+                found.update([slot for slot in step.outs if slot >= 0])
+    return found
+
+
+def _is_anew(program: Program, step: Step, before: set[int]) -> bool:
+    primitive, info = step.eqn.primitive, dtype_info(getattr(step.eqn.outvars[0].aval, "dtype", None))
+    if info.kind not in "fiu" or primitive in KEPT:
+        return False
+    if not before.isdisjoint(step.ins):
+        return True
+    if info.kind != "f" or primitive not in SUMS:
+        return False
+    # What was not looked at when it was made a step may be anything.
+    return program.sums.get(id(step.eqn), True)
+
+
+def are_flags_anew(program: Program, slot: int) -> bool:
+    """Whether bools, or numbers that were made of them, may come out in another way in another place."""
+    waiting, anew = [slot], _anew(program)
+    if not anew:
+        return False
+    for one in waiting:
+        step = program.defs.get(one)
+        if one in anew or len(waiting) > FLAGS:
+            return True
+        if step is None or step.kind != SIMPLE:
+            continue
+        primitive, info = step.eqn.primitive, dtype_info(getattr(step.eqn.outvars[0].aval, "dtype", None))
+        if (info.kind == "b" and primitive not in _REDUCED) or step.rule is SAME or primitive in _MADE_OF_FLAGS:
+            waiting += step.ins
+    return False
+
+
+def _reach(fact: Fact | None) -> float:
+    whole = None if fact is None else summarised(fact)
+    if whole is None or type(whole.lo) not in (int, float) or type(whole.hi) not in (int, float):
+        return math.inf
+    return max(abs(float(whole.lo)), abs(float(whole.hi)))

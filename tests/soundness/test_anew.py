@@ -1,0 +1,102 @@
+"""Numbers that are computed anew in another place: compiled as one, no access that is safe leaves its array."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+import redzone
+from redzone.engine import narrowing
+
+pytestmark = pytest.mark.sources
+
+N, TOP, RUNS = 8, 10, 200
+
+
+def _floats(product, sums):
+    ok = jnp.all((sums >= 0) & (sums < TOP))
+    return jnp.where(ok, jnp.floor(jnp.minimum(sums, jnp.sin(product) + 20)).astype(jnp.int32), 0)
+
+
+def _with_room(product, sums):
+    ok = jnp.all((sums >= 0.5) & (sums < TOP - 0.5))
+    return jnp.where(ok, jnp.floor(jnp.minimum(sums, jnp.sin(product) + 20)).astype(jnp.int32), 0)
+
+
+def _integers(product, sums):
+    at = jnp.floor(sums).astype(jnp.int32)
+    ok = (at.max() < TOP) & (at.min() >= 0)
+    return jnp.where(ok, jnp.where(product > 1e9, 0, at), 0)
+
+
+def _flags(product, sums):
+    ok = sums < TOP
+    return jnp.where(jnp.all(ok), jnp.where(ok, jnp.where(product > 1e9, 3, 4), 20), 0)
+
+
+def _counted(product, sums):
+    flags = (sums < TOP).astype(jnp.int32)
+    return jnp.minimum(jnp.cumsum(flags) - flags, (jnp.sin(product) + 20).astype(jnp.int32))
+
+
+def _above_the_least(product, sums):
+    sums = jnp.maximum(sums, -1e6)
+    return jnp.floor(jnp.minimum(jnp.minimum(sums - sums.min(), jnp.sin(product) + 5), 9.0)).astype(jnp.int32)
+
+
+def _times(a, b):
+    return a * b
+
+
+def _by_three(a, b):
+    return a / 3.0
+
+
+def _program(index, factor):
+    def program(x, a, b, c):
+        product = factor(a, b)
+        at = index(product, product + c)
+        return lax.map(lambda i: lax.dynamic_slice(x, (i,), (1,), allow_negative_indices=False), at), at
+
+    return program
+
+
+def _verdict(program):
+    numbers = redzone.Spec((N,), "float32", min=-100.0, max=100.0)
+    report = redzone.check(program, redzone.Spec((TOP,), "float32"), numbers, numbers, numbers)
+    (access,) = report.accesses
+    return str(access.verdict)
+
+
+def _leaves(program, factor):
+    """Whether the index leaves the array in any of many runs near its end, compiled as one."""
+    rng, compiled = np.random.default_rng(0), jax.jit(program)
+    for run in range(RUNS):
+        a, b = (rng.uniform(-10, 10, N).astype(np.float32) for _ in range(2))
+        wanted = np.full(N, TOP) if run % 3 == 0 else rng.uniform(0, 9.9, N)
+        wanted[run % N] = TOP
+        c = (wanted - factor(a.astype(np.float64), b)).astype(np.float32)
+        at = np.asarray(compiled(np.ones(TOP, np.float32), a, b, c)[1])
+        if at.min() < 0 or at.max() >= TOP:
+            return True
+    return False
+
+
+@pytest.mark.parametrize("factor", [_times, _by_three])
+@pytest.mark.parametrize("index", [_floats, _with_room, _integers, _flags, _counted, _above_the_least])
+def test_what_is_safe_stays_inside_compiled(index, factor):
+    program = _program(index, factor)
+    verdict = _verdict(program)
+    assert verdict == ("safe" if index is _with_room else "unknown")
+    assert verdict != "safe" or not _leaves(program, factor)
+
+
+def test_a_number_taken_for_one_everywhere_is_caught(monkeypatch):
+    """If the compiler should no longer compute it in two ways, what is made of that can be taken back."""
+    monkeypatch.setattr(narrowing, "apart_by", lambda *_: 0.0)
+    program = _program(_floats, _times)
+    assert _verdict(program) == "safe"
+    assert _leaves(program, _times)
