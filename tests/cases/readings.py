@@ -821,3 +821,32 @@ def each_integer_of_a_sum_whose_product_is_written_twice(x, a, b, c):
     ok = (at >= 0) & (at < 10)
     at = jnp.where(ok, jnp.where(a * b > 1e9, 0, at), 0)
     return x.at[at].get(mode="promise_in_bounds"), ok, ok.sum()  #: unknown
+@case(f32(1), i32(2, min=0, max=9999), i32(min=0, max=20))
+def what_is_left_of_two_numbers_by_nothing(x, numbers, by):
+    # By zero each is anything, and not the same as the other.
+    left = lax.rem(numbers, jnp.broadcast_to(by, (2,)))
+    at = jnp.where((left == 3741) & (left[::-1] == 7393), 5, 0)
+    return x.at[at].get(mode="promise_in_bounds")  #: requires
+
+
+@case(f32(1), i32(2, min=0, max=9999), i32(min=1, max=20))
+def what_is_left_of_two_numbers_by_a_few(x, numbers, by):
+    left = lax.rem(numbers, jnp.broadcast_to(by, (2,)))
+    at = jnp.where((left == 3741) & (left[::-1] == 7393), 5, 0)
+    return x.at[at].get(mode="promise_in_bounds")  #: safe
+
+
+@case(
+    f32(10),
+    i32(6),
+    i32(min=-4, max=1),
+    requires=(
+        "for all i: -10 ≤ starts[i+1] - starts[i] ≤ 9",
+        "for all i: -10 ≤ starts[i] - starts[i+5] ≤ 9",
+        "for all i: -10 ≤ starts[i+3] - starts[i+2] ≤ 9",
+    ),
+)
+def a_step_between_two_that_are_counted_from_the_end(x, starts, i):
+    # A letter counts from 0: -1 stands for the last place beside the first, and -4 for the third.
+    width = starts[i + 1] - starts[i]  #: safe
+    return x[width]  #: requires

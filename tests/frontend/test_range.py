@@ -308,3 +308,10 @@ def test_one_end_may_be_the_same_for_all_columns(low, high, size):
     for n, expected in ((size, {"safe"}), (size - 1, {"unsafe"})):
         report = redzone.check(second, redzone.Spec((n,), "float32"), spec)
         assert {str(a.verdict) for a in report.accesses} == expected, str(report)
+
+
+def test_the_bound_of_a_flag_is_a_number():
+    spec = redzone.Spec((), "bool", max=False)
+    (access,) = redzone.check(lambda x, flag: x[flag.astype(int)], jnp.zeros(2), spec).accesses
+    assert str(access.verdict) == "safe"
+    assert type(access.bounds[0].hi) is int

@@ -156,7 +156,8 @@ def _bound(value: Any) -> Any:
         return value
     array = np.asarray(value)
     if array.ndim == 0:
-        return array.item()
+        # The bound of a flag is a number like any other.
+        return int(array) if array.dtype.kind == "b" else array.item()
     fact = constant(array)
     return fact.lo if fact.kept else (fact.lo, fact.hi)
 

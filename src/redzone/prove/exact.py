@@ -8,7 +8,7 @@ isl does.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -488,9 +488,13 @@ class Exact:
         found = []
         for terms, low, high in sums.values():
             letters: dict[Atom, str] = {}
-            names = {self.inputs[a.leaf].name for a in terms}
-            named = tuple((k, self.inputs[a.leaf].name + _element(a, letters, names), a.leaf) for a, k in terms.items())
-            found.append(Condition(_sum_text(named), named[0][2], low, high, "", named, tuple(letters.values())))
+            names, first = {self.inputs[a.leaf].name for a in terms}, _first_positions(terms)
+            named = tuple(
+                (k, self.inputs[a.leaf].name + _element(a, letters, names, first), a.leaf) for a, k in terms.items()
+            )
+            one = Condition(_sum_text(named), named[0][2], low, high, "", named, tuple(letters.values()))
+            if one not in found:
+                found.append(one)
         return tuple(found)
 
     def where(self, atom: Atom) -> str:
@@ -551,15 +555,33 @@ def _called_from(context: Context, parent: Context, step: Step | None) -> Contex
     return dataclasses.replace(context, parent=parent, step=step, env=context.env.copy(), tested=tested, others=[])
 
 
-def _element(atom: Atom, letters: dict[Atom, str], names: set[str]) -> str:
+def _is_letter(p: Linear) -> bool:
+    """Whether a position is an atom and so much more or less: a letter says which, where others are any."""
+    return len(p.terms) == 1 and next(iter(p.terms.values())) == 1
+
+
+def _first_positions(terms: Iterable[Atom]) -> dict[Atom, int]:
+    """The least that each atom is which the positions of these elements are told by, with all of them in their arrays.
+
+    A letter counts from 0, as a reader takes it to, and what it stands for may begin below that or far above.
+    """
+    nearest: dict[Atom, int] = {}
+    for p in [p for atom in terms for p in atom.place if _is_letter(p)]:
+        atom = next(iter(p.terms))
+        nearest[atom] = min(nearest.get(atom, p.const), p.const)
+    return {atom: max(atom.lo, -least) for atom, least in nearest.items() if atom.lo < 0 or least < 0}
+
+
+def _element(atom: Atom, letters: dict[Atom, str], names: set[str], first: dict[Atom, int]) -> str:
     """Which element of its input an atom is, with a letter for each position that varies, and is no input's name."""
     parts, free = [], [letter for letter in "ijklmnpqrst" if letter not in names] or ["i"]
     for p in atom.place:
         if not p.terms:
             parts.append(str(p.const))
-        elif len(p.terms) == 1 and next(iter(p.terms.values())) == 1:
+        elif _is_letter(p):
             letter = letters.setdefault(next(iter(p.terms)), free[len(letters) % len(free)])
-            parts.append(letter if not p.const else f"{letter}{p.const:+d}")
+            beyond = p.const + first.get(next(iter(p.terms)), 0)
+            parts.append(letter if not beyond else f"{letter}{beyond:+d}")
         else:
             parts.append(":")
     return f"[{', '.join(parts)}]" if parts else ""

@@ -223,6 +223,8 @@ class _Bits(_Words):
     def __init__(self, z3: Any, wide: int) -> None:
         super().__init__(z3)
         self.wide = wide
+        self.by_zero = 0
+        """How many quotients by zero were met: each element's is a number of its own."""
 
     def atom(self, atom: Atom) -> Any:
         return self.known.setdefault(atom, self.z3.BitVec(self.name(atom), self.wide))
@@ -270,7 +272,8 @@ class _Bits(_Words):
             # Division by zero is whatever the machine makes of it: nothing is said of it.
             divide, remain = (lambda x, y: x / y, z3.SRem) if signed else (z3.UDiv, z3.URem)
             whole = divide(a, b) if name == "div_p" else remain(a, b)
-            other = z3.BitVec(f"by_zero_{id(step)}_{len(self.known)}", width)
+            self.by_zero += 1
+            other = z3.BitVec(f"by_zero_{self.by_zero}", width)
             return z3.If(b == 0, other, whole)
         # A shift by the width or more gives 0, or the sign.
         far = z3.UGE(b, z3.BitVecVal(width, width))
