@@ -821,6 +821,8 @@ def each_integer_of_a_sum_whose_product_is_written_twice(x, a, b, c):
     ok = (at >= 0) & (at < 10)
     at = jnp.where(ok, jnp.where(a * b > 1e9, 0, at), 0)
     return x.at[at].get(mode="promise_in_bounds"), ok, ok.sum()  #: unknown
+
+
 @case(f32(1), i32(2, min=0, max=9999), i32(min=0, max=20))
 def what_is_left_of_two_numbers_by_nothing(x, numbers, by):
     # By zero each is anything, and not the same as the other.

@@ -94,6 +94,7 @@ def test_what_is_safe_stays_inside_compiled(index, factor):
     assert verdict != "safe" or not _leaves(program, factor)
 
 
+@pytest.mark.changes_the_engine
 def test_a_number_taken_for_one_everywhere_is_caught(monkeypatch):
     """If the compiler should no longer compute it in two ways, what is made of that can be taken back."""
     monkeypatch.setattr(narrowing, "apart_by", lambda *_: 0.0)
