@@ -20,17 +20,31 @@ from redzone.engine.carried import Carries, met
 from redzone.engine.columns import is_open
 from redzone.engine.continuing import Condition
 from redzone.engine.levels import ALL
+from redzone.engine.program import SIMPLE, source_of
 from redzone.engine.refine import Refiner
 from redzone.engine.relations import Infeasible
 from redzone.engine.resting import come_to_rest, is_lost
+from redzone.frontend.compat import primitives
+
+_ADD = primitives()["add_p"]
 
 
 def is_worth_a_look(carries: Carries, condition: Condition, env: list[Any]) -> bool:
     """Whether a condition looks at numbers that the body makes, and something is open that these may decide."""
-    made = [i for i in _looked_at(carries, condition) if i in carries.moving]
+    made = [i for i in _looked_at(carries, condition) if i in carries.moving and not _is_counted(carries, i)]
     if not made or len(carries.moving) == len(made) == 1:
         return False
     return any(is_lost(carries, i) for i in carries.moving) or is_open(carries.body, env)
+
+
+def _is_counted(carries: Carries, i: int) -> bool:
+    """Whether an iteration adds a constant to a carry: what is said of it at the next start says no more of others."""
+    body = carries.body
+    step = body.defs.get(source_of(body, body.outs[i]))
+    if step is None or step.kind != SIMPLE or step.eqn.primitive is not _ADD or len(step.ins) != 2:
+        return False
+    a, b = step.ins
+    return carries.slot[i] in (a, b) and (body.template[a] is not None or body.template[b] is not None)
 
 
 def at_entries(
