@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from redzone.domains import Fact
+from redzone.domains import Fact, leq
 from redzone.engine.carried import Carries, met
 from redzone.engine.columns import is_open
 from redzone.engine.continuing import Condition
@@ -27,10 +27,15 @@ from redzone.engine.resting import come_to_rest, is_lost
 from redzone.frontend.compat import primitives
 
 _ADD = primitives()["add_p"]
+#: Where the program of a body notes how often this showed nothing; after so many times it is not tried again.
+_IN_VAIN = "entered in vain"
+OFTEN = 2
 
 
 def is_worth_a_look(carries: Carries, condition: Condition, env: list[Any]) -> bool:
     """Whether a condition looks at numbers that the body makes, and something is open that these may decide."""
+    if carries.body.memo.get(_IN_VAIN, 0) >= OFTEN:
+        return False
     made = [i for i in _looked_at(carries, condition) if i in carries.moving and not _is_counted(carries, i)]
     if not made or len(carries.moving) == len(made) == 1:
         return False
@@ -54,10 +59,11 @@ def at_entries(
     run: Callable[[dict[int, Fact]], list[Any]],
     thresholds: Any,
     ends: Any,
+    rest: dict[int, Fact],
 ) -> dict[int, Fact]:
     """What holds of the carries wherever the body starts, or a lane of it that runs.
 
-    `run` runs the body with these, and `carries` are at their first values.
+    `run` runs the body with these, and `carries` are at their first values; `rest` is what holds of them anyway.
     """
     looked = _looked_at(carries, condition)
 
@@ -67,6 +73,9 @@ def at_entries(
         return _if_it_goes_on(carries, condition, lane, looked, env)
 
     come_to_rest(carries, carries.moving, going_on, thresholds, None, False, ends)
+    if all(leq(rest[i], carries.now[i]) for i in carries.moving):
+        memo = carries.body.memo
+        memo[_IN_VAIN] = memo.get(_IN_VAIN, 0) + 1
     return {i: carries.now[i] for i in carries.moving}
 
 

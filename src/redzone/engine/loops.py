@@ -245,7 +245,7 @@ def _while(
             if (lane or not batched) and is_worth_a_look(carries, condition, last):
                 fresh = Carries(body, shape, inits, [v.aval for v in step.eqn.outvars])
                 start = lambda held: runner.run(body, feed(held), False)  # noqa: E731
-                entered = at_entries(fresh, condition, lane, start, near, ends)
+                entered = at_entries(fresh, condition, lane, start, near, ends, carries.now)
                 last = run()
                 carries.now = narrowed(carries.now, {i: join(carries.first[i], carries.out(last, i)) for i in entered})
             held = when(carries.now, 1)
