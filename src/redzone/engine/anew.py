@@ -42,16 +42,16 @@ FLAGS = 64
 
 def is_anew(program: Program, slot: int) -> bool:
     """Whether a number, or a bool, may be another one in another place."""
-    return slot in _anew(program) or are_flags_anew(program, slot)
+    return slot in computed_anew(program) or are_flags_anew(program, slot)
 
 
 def apart_by(program: Program, env: list[Any], slot: int, bound: float) -> float:
     """How far a number that is about this large, or is compared with this, may be from itself in another place."""
-    return _apart_by(program, env, slot, bound, {}, DEEP) if slot in _anew(program) else 0.0
+    return _apart_by(program, env, slot, bound, {}, DEEP) if slot in computed_anew(program) else 0.0
 
 
 def _apart_by(program: Program, env: list[Any], slot: int, bound: float, known: dict[int, float], deep: int) -> float:
-    anew, step = _anew(program), program.defs.get(slot)
+    anew, step = computed_anew(program), program.defs.get(slot)
     if slot not in anew:
         return 0.0
     if step is None or deep == 0:
@@ -86,14 +86,16 @@ def _fits(env: list[Any], step: Step, operands: tuple[int, ...], info: DtypeInfo
     return bool(sum([_reach(env[step.ins[k]]) for k in operands]) < min(LARGE, info.max))
 
 
-def _anew(program: Program) -> set[int]:
+def computed_anew(program: Program) -> set[int]:
     """The slots of numbers that may not be the same wherever they are used."""
     found: set[int] | None = program.memo.get("anew")
     if found is None:
         found = program.memo["anew"] = set(program.anew)
-        for step in program.steps:
-            if step.kind == SIMPLE and _is_anew(program, step, found):
-                found.update([slot for slot in step.outs if slot >= 0])
+        # Most programs have no such sum.
+        if found or any(step.kind == SIMPLE and step.eqn.primitive in SUMS for step in program.steps):
+            for step in program.steps:
+                if step.kind == SIMPLE and _is_anew(program, step, found):
+                    found.update([slot for slot in step.outs if slot >= 0])
     return found
 
 
@@ -111,7 +113,7 @@ def _is_anew(program: Program, step: Step, before: set[int]) -> bool:
 
 def are_flags_anew(program: Program, slot: int) -> bool:
     """Whether bools, or numbers that were made of them, may come out in another way in another place."""
-    waiting, anew = [slot], _anew(program)
+    waiting, anew = [slot], computed_anew(program)
     if not anew:
         return False
     for one in waiting:

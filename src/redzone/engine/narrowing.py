@@ -13,7 +13,7 @@ import numpy as np
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
 from redzone.domains.fact import SHORT, is_small, strided
 from redzone.domains.symbolic import is_inconclusive
-from redzone.engine.anew import apart_by, are_flags_anew
+from redzone.engine.anew import apart_by, are_flags_anew, computed_anew
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.kinds import KIND
 from redzone.engine.levels import ALL, ROW, adds_ones, beside, has_elements, picked, row_of, signature_of
@@ -37,6 +37,7 @@ class Narrowing:
     """What assumed conditions say of the values they were made from, over one program and its current environment."""
 
     __slots__ = (
+        "anew",
         "budget",
         "counted",
         "cuts",
@@ -76,6 +77,8 @@ class Narrowing:
         self.learnt_since = 0
         self.rows = False
         """Whether anything is known of whole rows."""
+        self.anew = computed_anew(program)
+        """The slots of numbers that may not be the same wherever they are used."""
         self.promised = False
         """Whether it is promised, and so holds of a number wherever that is used."""
         self.fixed = False
@@ -191,7 +194,7 @@ class Narrowing:
                 return
         if type(fact.lo) is np.ndarray and type(old.lo) is np.ndarray and fact.lo.ndim != old.lo.ndim:
             fact = summarised(fact)
-        if not self.promised:
+        if slot in self.anew and not self.promised:
             fact = self.as_computed_anew(slot, fact)
         new = meet(old, fact)
         if new is None:
@@ -202,7 +205,7 @@ class Narrowing:
             # It stands for every value of its type that nobody asked about: of which is this said?
             return
         step = self.defs.get(slot)
-        if self.promised or not self.is_flag_anew(slot):
+        if not self.anew or self.promised or not self.is_flag_anew(slot):
             self.known[slot, level] = new
             self.learnt_since += 1
         if step is None and slot in self.program.equal:
