@@ -24,8 +24,7 @@ from redzone.rules.floats import slack
 from redzone.rules.table import SAME
 
 _P = primitives()
-_ADD, _SUB, _MUL, _DIV, _SELECT = (_P[f"{n}_p"] for n in ("add", "sub", "mul", "div", "select_n"))
-_CONVERT = _P["convert_element_type_p"]
+_SELECT, _CONVERT = _P["select_n_p"], _P["convert_element_type_p"]
 #: What is as far from what it was as its operands are.
 _AS_FAR = LIMITS | MOVES | {_P["abs_p"], _SELECT, *[_P[f"{n}_p"] for n in ("unstack", "split") if f"{n}_p" in _P]}
 #: What makes a whole number of one.
@@ -72,7 +71,7 @@ def _farther(env: list[Any], step: Step, each: list[float], bound: float) -> flo
         if primitive in _WHOLE or (primitive is _CONVERT and info.kind in "iu" and _fits(env, step, (0,), info)):
             # No farther apart than the next whole number. What is compared is not quite as large as what is rounded.
             return farthest if farthest in (1.0, math.inf) else float(math.ceil(farthest + 0.125))
-        added = (primitive is _ADD or primitive is _SUB) and info.kind in "iu" and _fits(env, step, (0, 1), info)
+        added = primitive in SUMS and info.kind in "iu" and _fits(env, step, (0, 1), info)
         return sum(each) if added else math.inf
     if primitive not in SUMS:
         return math.inf

@@ -11,15 +11,11 @@ from redzone.engine.program import Program
 def thresholds_of(program: Program) -> tuple[int, ...]:
     """Numbers at which a growing bound may come to rest: the program's constants and sizes, and their neighbours."""
     if not program.thresholds:
-        found = {0, 1, -1}
+        found = {0, 1, -1, *limits_of(program)}
         for fact in program.template:
             if fact is not None and fact.step == 0 and type(fact.lo) is int:
                 found |= {fact.lo - 1, fact.lo, fact.lo + 1}
         for step in program.steps:
-            if step.site is not None:
-                for column in step.site.columns:
-                    if type(column.limit) is int:
-                        found |= {column.limit, column.limit + 1}
             for body in step.bodies:
                 found.update(thresholds_of(body))
         program.thresholds = tuple(sorted(found))
