@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -142,3 +144,31 @@ def test_nothing_is_written_by_no_index() -> None:
     assert eqn.primitive.name == "scatter-add"
     results = exactly(eqn, given)
     assert results is not None and results[0].tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_windows_of_any_numbering(seed: int) -> None:
+    draw = random.Random(seed)
+    rank = draw.randint(1, 3)
+    shape = [draw.randint(1, 4) for _ in range(rank)]
+    lanes = draw.sample(range(rank), 1) if rank > 1 and seed % 2 else []
+    others = [d for d in range(rank) if d not in lanes]
+    mapped = draw.sample(others, draw.randint(0, len(others)))
+    sizes = [1 if d in lanes else draw.randint(1, shape[d]) for d in range(rank)]
+    gone = [d for d in others if sizes[d] == 1 and draw.random() < 0.5]
+    batch = [draw.randint(1, 3) for _ in range(draw.randint(len(lanes), 2))]
+    along = draw.sample(range(len(batch)), len(lanes))
+    for d, b in zip(lanes, along, strict=True):
+        batch[b] = shape[d]
+    windows = rank - len(gone) - len(lanes)
+    offsets = sorted(draw.sample(range(len(batch) + windows), windows))
+    numbers = lax.GatherDimensionNumbers(*map(tuple, (offsets, gone, mapped, lanes, along)))
+    dtype = draw.choice([np.int32, np.int8, np.uint8, np.uint32])
+    count = int(np.prod(batch)) * len(mapped)
+    indices = np.array([draw.randint(-3, 6) for _ in range(count)], np.int64).astype(dtype)
+    given = [np.arange(np.prod(shape)).reshape(shape).astype(np.float32), indices.reshape(*batch, len(mapped))]
+    mode = draw.choice(["fill", "clip"])
+    (eqn,) = jax.make_jaxpr(lambda x, i: lax.gather(x, i, numbers, tuple(sizes), mode=mode))(*given).eqns
+    results = exactly(eqn, given)
+    assert results is not None
+    np.testing.assert_array_equal(results[0], np.asarray(bind(eqn, given)[0]))

@@ -21,7 +21,7 @@ def seen(function, *arguments):
     traced = trace(function, arguments, {})
     inventory = analyse(traced.jaxpr, [source.fact() for source in traced.inputs]).inventory
     reads = [site for site in inventory.sites.values() if site.effect == "read"]
-    return [is_visible(traced.jaxpr, site, list(arguments)) for site in reads]
+    return [is_visible(traced.jaxpr, site, list(arguments), 1) for site in reads]
 
 
 def written(function, *arguments):
@@ -29,7 +29,7 @@ def written(function, *arguments):
     traced = trace(function, arguments, {})
     inventory = analyse(traced.jaxpr, [source.fact() for source in traced.inputs]).inventory
     writes = [site for site in inventory.sites.values() if site.effect == "write"]
-    return [is_visible(traced.jaxpr, site, list(arguments)) for site in writes]
+    return [is_visible(traced.jaxpr, site, list(arguments), 1) for site in writes]
 
 
 def read(x, i):

@@ -18,8 +18,9 @@ from redzone.frontend.trace import Input
 from redzone.prove.concrete_random import is_key
 from redzone.prove.witness import DRAWS, may_be_key, random_key
 
-#: How many keys are tried for each time that an index should leave once, and at most.
+#: How many indices are looked at for each time that one should leave; how many keys are tried at least and at most.
 FOR_ONE = 5
+FEWEST = 8
 KEYS = 400
 #: With how many other inputs in turn.
 OTHERS = 8

@@ -12,7 +12,7 @@ from redzone.domains import dtype_info
 from redzone.domains.fact import NORMAL
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import bind, primitives
-from redzone.prove.concrete_arrays import ARRAYS, ORDERING, Windows, has_one_zero, one_zero, only_window
+from redzone.prove.concrete_arrays import ARRAYS, ORDERING, has_one_zero, one_zero
 from redzone.prove.concrete_made import MADE
 from redzone.prove.concrete_random import random_function
 from redzone.prove.rough import dotted
@@ -178,11 +178,16 @@ def _computes_floats(eqn: Any) -> bool:
 def _unless_subnormal(results: list[Any], values: list[Any]) -> list[Any] | None:
     """The results; None where one of them, or of the operands, is so small that a machine may take it for zero."""
     for x in (*values, *results):
-        if x.dtype.kind == "f":
-            size = np.abs(x)
-            if ((size > 0) & (size < NORMAL)).any():
-                return None
+        if x.dtype.kind == "f" and _has_subnormal(x):
+            return None
     return results
+
+
+def _has_subnormal(x: Any) -> bool:
+    if x.size == 1:
+        return 0.0 < abs(float(x.item())) < NORMAL
+    small = np.abs(x) < NORMAL
+    return bool(small.any()) and bool((x[small] != 0).any())
 
 
 def _listed(result: Any) -> list[Any]:
@@ -370,33 +375,3 @@ def _every(eqn: Any, x: Any) -> Any:
         if x.dtype == np.bool_
         else np.bitwise_and.reduce(x, axis=tuple(eqn.params["axes"]))
     )
-
-
-@exact("gather")
-def _gather(eqn: Any, x: Any, indices: Any) -> Any:
-    numbers, sizes = eqn.params["dimension_numbers"], eqn.params["slice_sizes"]
-    batch = indices.shape[:-1]
-    gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
-    rest = tuple(n for d, n in enumerate(sizes) if d not in gone)
-    batching = zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)
-    fills, mapped = eqn.params["mode"].name == "FILL_OR_DROP", numbers.start_index_map
-    if indices.size == len(mapped):
-        there, inside = only_window(x.shape, sizes, indices, mapped)
-        result = np.array(x[there])
-        if fills and not inside:
-            result[...] = _filling(eqn, x.dtype)
-    else:
-        windows = Windows(x.shape, sizes, indices, mapped, batching)
-        result = x.reshape(-1)[windows.places()]
-        if fills:
-            result[~windows.inside] = _filling(eqn, x.dtype)
-    result = result.reshape((*batch, *rest))
-    order = [d for d in range(result.ndim) if d not in numbers.offset_dims]
-    return np.moveaxis(result, range(result.ndim), [*order, *numbers.offset_dims])
-
-
-def _filling(eqn: Any, dtype: Any) -> Any:
-    value, info = eqn.params["fill_value"], dtype_info(np.dtype(dtype))
-    if value is not None:
-        return np.asarray(value).astype(dtype)
-    return info.min if info.kind == "i" else info.max if info.integral else np.nan

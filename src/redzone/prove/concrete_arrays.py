@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import dtype_info
+from redzone.prove.concrete_made import MOST
 
 Table = dict[str, Callable[..., Any]]
 
@@ -34,8 +35,6 @@ ORDERING = frozenset(
         "lt_to",
     }
 )
-#: The most elements that windows at several places are looked at for.
-_ELEMENTS = 1 << 20
 
 
 def _fitting(shape: Any, sizes: Sequence[int]) -> None:
@@ -63,7 +62,7 @@ class Windows:
     def __init__(self, shape: Any, sizes: Sequence[int], indices: Any, mapped: Any, batching: Any) -> None:
         _fitting(shape, sizes)
         batch = indices.shape[:-1]
-        if math.prod(batch) * math.prod(sizes) > _ELEMENTS:
+        if math.prod(batch) * math.prod(sizes) > MOST:
             raise NotImplementedError("too many elements in the windows")
         if indices.dtype == np.uint64:
             indices = np.minimum(indices, np.iinfo(np.int64).max)

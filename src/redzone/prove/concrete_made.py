@@ -20,6 +20,8 @@ Function = Callable[..., Any]
 MADE: dict[str, Callable[[Any], Function | None]] = {}
 #: Arrays of up to this many elements are copied rather than made views of.
 _FEW = 1024
+#: The most elements that windows at several places are looked at for.
+MOST = 1 << 20
 
 
 def _made(*names: str) -> Callable[[Any], Any]:
@@ -193,6 +195,66 @@ def _dynamic_update_slice(eqn: Any) -> Function | None:
         return result
 
     return updated
+
+
+@_made("gather")
+def _gather(eqn: Any) -> Function | None:
+    """Windows that would leave are moved inside, or filled."""
+    source, given, sizes = eqn.invars[0].aval, eqn.invars[1].aval, eqn.params["slice_sizes"]
+    shape, batch, result = source.shape, given.shape[:-1], eqn.outvars[0].aval.shape
+    if not _is_known(shape, given.shape, result) or any(size > n for size, n in zip(sizes, shape, strict=True)):
+        return None
+    numbers, fills = eqn.params["dimension_numbers"], eqn.params["mode"].name == "FILL_OR_DROP"
+    mapped, filling = numbers.start_index_map, _filling(eqn, source.dtype) if fills else None
+    count = math.prod(batch)
+    if count == 1:
+        window, dims = _window(shape, sizes), [(d, shape[d] - sizes[d]) for d in mapped]
+
+        def read(x: Any, indices: Any) -> Any:
+            starts, here = [0] * len(shape), indices.reshape(-1).tolist()
+            if fills and any(n < 0 or n > last for n, (_, last) in zip(here, dims, strict=True)):
+                return np.full(result, filling, x.dtype)
+            for n, (d, _) in zip(here, dims, strict=True):
+                starts[d] = n
+            return np.array(x[window(starts)]).reshape(result)
+
+        return read
+    if count * math.prod(sizes) > MOST:
+        return None
+    strides = [math.prod(shape[d + 1 :]) for d in range(len(shape))]
+    within = np.zeros(1, np.int64)
+    for size, stride in zip(sizes, strides, strict=True):
+        within = np.add.outer(within, np.arange(size) * stride).ravel()
+    base = np.zeros(batch, np.int64)
+    for d, b in zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True):
+        base += np.arange(batch[b]).reshape([-1 if k == b else 1 for k in range(len(batch))]) * strides[d]
+    base = base.reshape(count, 1) + within
+    last = np.array([shape[d] - sizes[d] for d in mapped], np.int64)
+    steps = np.array([strides[d] for d in mapped], np.int64)
+    gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
+    apart = (*batch, *(n for d, n in enumerate(sizes) if d not in gone))
+    to = [*(d for d in range(len(result)) if d not in numbers.offset_dims), *numbers.offset_dims]
+    order = None if to == sorted(to) else np.argsort(to).tolist()
+    wraps = np.dtype(given.dtype) == np.uint64
+
+    def windows(x: Any, indices: Any) -> Any:
+        starts = np.minimum(indices, np.iinfo(np.int64).max) if wraps else indices
+        starts = starts.reshape(count, len(mapped)).astype(np.int64)
+        first = np.minimum(np.maximum(starts, 0), last)
+        found = x.reshape(-1)[(first @ steps)[:, None] + base]
+        if fills and (moved := first != starts).any():
+            found[moved.any(axis=1)] = filling
+        found = found.reshape(apart)
+        return found if order is None else found.transpose(order)
+
+    return windows
+
+
+def _filling(eqn: Any, dtype: Any) -> Any:
+    value, info = eqn.params["fill_value"], dtype_info(np.dtype(dtype))
+    if value is not None:
+        return np.asarray(value).astype(dtype)
+    return info.min if info.kind == "i" else info.max if info.integral else np.nan
 
 
 def _window(shape: Any, sizes: Any) -> Callable[[Any], tuple[slice, ...]]:

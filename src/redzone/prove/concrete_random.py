@@ -15,21 +15,47 @@ import numpy as np
 Function = Callable[..., Any]
 
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_PARITY = np.uint32(0x1BD11BDA)
+_PARITY = 0x1BD11BDA
+_WORD = 0xFFFFFFFF
+#: So many words are made one by one: numpy takes as long for one as for a hundred.
+FEW = 16
 #: More numbers than this are not drawn here.
 MOST = 1 << 16
 
 
 def threefry(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
     """What a key makes of two words, each an array."""
+    if key.size == 2 and low.size <= FEW:
+        return _one_by_one(key, high, low)
     first, second = key[..., 0], key[..., 1]
-    words = (first, second, first ^ second ^ _PARITY)
+    words = (first, second, first ^ second ^ np.uint32(_PARITY))
     x, y = high + first, low + second
     for block in range(5):
         for turn in _ROTATIONS[block % 2]:
             x = x + y
             y = ((y << np.uint32(turn)) | (y >> np.uint32(32 - turn))) ^ x
         x, y = x + words[(block + 1) % 3], y + words[(block + 2) % 3] + np.uint32(block + 1)
+    return x, y
+
+
+def _one_by_one(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
+    """The same for one key and few words."""
+    first, second = key.reshape(2).tolist()
+    pairs = zip(high.reshape(-1).tolist(), low.reshape(-1).tolist(), strict=True)
+    made = np.array([_threefry(first, second, x, y) for x, y in pairs], np.uint32).reshape(-1, 2)
+    shape = np.broadcast_shapes(key.shape[:-1], low.shape)
+    return made[:, 0].reshape(shape), made[:, 1].reshape(shape)
+
+
+def _threefry(first: int, second: int, x: int, y: int) -> tuple[int, int]:
+    """What a key of two words makes of two."""
+    words = (first, second, first ^ second ^ _PARITY)
+    x, y = (x + first) & _WORD, (y + second) & _WORD
+    for block in range(5):
+        for turn in _ROTATIONS[block % 2]:
+            x = (x + y) & _WORD
+            y = (((y << turn) & _WORD) | (y >> (32 - turn))) ^ x
+        x, y = (x + words[(block + 1) % 3]) & _WORD, (y + words[(block + 2) % 3] + block + 1) & _WORD
     return x, y
 
 

@@ -34,6 +34,8 @@ from redzone.prove.rough import roughly
 from redzone.prove.shards import Place, along, devices, shard, together
 from redzone.stages import recorded
 
+#: What an equation costs more that no function was made for: numpy takes five times as long to look at its arrays.
+_MORE = 4
 #: What an equation costs that JAX compiles for the first time (`purse.COST`).
 _COMPILE = 500
 #: A loop with more iterations than this is not run from its beginning where its end can be reached without.
@@ -54,6 +56,8 @@ class Replay(Judging):
     def __init__(self, closed: Any, sites: Sequence[Site], purse: Purse, thrown: Thrown | None = None) -> None:
         super().__init__(closed, sites, purse, thrown)
         self.compiled: set[Any] = set()
+        self.attempts = 0
+        """How many there were."""
         self.rough = False
         """Whether something was only computed about in the latest attempt."""
         self.place: Place = {}
@@ -64,6 +68,7 @@ class Replay(Judging):
         """Run the program on these inputs: the offending index and path of each access that leaves."""
         given = self.left = min(self.purse.each, self.purse.left)
         self.spared = 0
+        self.attempts += 1
         self.found, self.rough = {}, False
         self.judged = self.unjudged = False
         self.path.clear()
@@ -103,6 +108,7 @@ class Replay(Judging):
                 else:
                     values[places[0]] = single(*inputs)
                     continue
+            self.left -= _MORE
             if site is not None:
                 self.judge(site, inputs)
                 if not mine:

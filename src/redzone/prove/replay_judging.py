@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,8 @@ class Judging(Planning):
         """What an attempt ended early has left of what it was given."""
         self.judged = self.unjudged = False
         """Whether an index was known where an access was met in the latest attempt; whether one was not."""
+        self.judgements: Counter[int] = Counter()
+        """By access: how many index tuples were looked at, in all attempts."""
         self.path: list[str] = []
 
     def spends(self, purse: Purse) -> None:
@@ -48,6 +51,7 @@ class Judging(Planning):
         index = _numbers(columns, inputs)
         if index is not None:
             self.judged = True
+            self.judgements[id(site.eqn)] += 1
             leaves = any(n < 0 or n > column.limit for n, column in zip(index, columns, strict=True))
             if leaves and np.any(seen):
                 self.leave(site, index)
@@ -66,6 +70,7 @@ class Judging(Planning):
             # The groups of each batch add up by themselves.
             values.append(array.sum(-1) if column.repeat != 1 else array)
         self.judged = True
+        self.judgements[id(site.eqn)] += max(np.size(array) for array in values)
         if all(np.size(array) == 1 for array in values):
             index = tuple(int(np.asarray(array).flat[0]) for array in values)
             leaves = any(n < 0 or n > column.limit for n, column in zip(index, columns, strict=True))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from redzone.domains.affine import Atom
 from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, Seen
 from redzone.frontend.trace import Input, Traced
-from redzone.prove.chances import KEYS, OTHERS, by_chance, keys_among, keys_worth_trying
+from redzone.prove.chances import FEWEST, KEYS, OTHERS, by_chance, keys_among, keys_worth_trying
 from redzone.prove.concrete_nan import nothing_but_nan
 from redzone.prove.conditions import Proposal
 from redzone.prove.edges import EDGES, at_numbers, at_one_place, at_the_edges
@@ -56,9 +56,9 @@ ALONE = 100_000
 #: What a replay may cost that runs a program's loops a little longer than an array is, beside six times its equations.
 LONGER = 2_000
 #: What trying inputs may cost in a short program that limits an index itself, too widely: mistakes are found there.
-GUESSES = 4_000
+GUESSES = 5_000
 #: What running a program to its end may cost, on the plainest inputs, that used up what trying others may.
-LONG = 16_000
+LONG = 8_000
 #: What trying random keys may cost in all, where a draw is rarely outside.
 CHANCES = 30_000
 #: What showing by JAX may cost in all what was found roughly: it compiles each kind of equation for that.
@@ -91,8 +91,8 @@ class Seeking:
         # What trying the ends of the contract may cost where nothing points to them; a large program without a
         # contract has no ends to try.
         promised = any(not (source.open_above and source.open_below) for source in traced.inputs)
-        least = 1000 if size <= SHORT else 200
-        worth = min(1500, least + size // 2) if promised or size <= LARGE else 0
+        least = 2000 if size <= SHORT else 400
+        worth = min(3000, least + size) if promised or size <= LARGE else 0
         self.corners = Purse(worth, compiles=False)
         self.guesses = Purse(GUESSES if size <= SHORT else min(1500, 800 + size // 2), compiles=False)
         """What trying other inputs may cost that need not show anything."""
@@ -183,8 +183,23 @@ class Seeking:
                 continue
             turns = [one for one in others if not keys.issuperset(one.keys() & replay.needed())]
             count = min(count * (1 + len(turns)), 2 * KEYS)
-            found |= self.shown([site], by_chance(inputs, facts, turns, count), purse, tries=count)
+            tried = self.until_enough(site, by_chance(inputs, facts, turns, count), count, FEWEST * (1 + len(turns)))
+            found |= self.shown([site], tried, purse, tries=count)
         return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
+
+    def until_enough(
+        self, site: Site, candidates: Iterable[dict[int, Any]], count: int, fewest: int
+    ) -> Iterator[dict[int, Any]]:
+        """These inputs until so many indices of an access were looked at: one key may draw many of them.
+
+        What was tried before with keys drawn at random counts.
+        """
+        for one in candidates:
+            replays = [replay for replay in self.replays.values() if id(site.eqn) in replay.targets]
+            enough = sum(replay.judgements[id(site.eqn)] for replay in replays) >= count
+            if enough and sum(replay.attempts for replay in replays) >= fewest:
+                return
+            yield one
 
     def at_some_sizes(self, sites: list[Site]) -> dict[int, Witness]:
         """Accesses of a program of any size that leave their arrays at one."""

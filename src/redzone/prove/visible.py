@@ -49,12 +49,17 @@ _HIDING = frozenset((_SELECT, _AND, _OR, _P["scatter_p"], _P["dynamic_update_sli
 _FOLLOWED = SCATTERS | {_GATHER, _DYNAMIC_SLICE, _P["dynamic_update_slice_p"]}
 #: What running a program to its end may cost.
 COST = 4_000
+#: What one input on which nobody sees anything may cost, of several.
+EACH = 120
 #: A program with more equations is not run for it.
 LONGEST = 600
 
 
-def is_visible(closed: Any, site: Site, arguments: list[Any]) -> bool:
-    """Whether what an access reads or writes outside on these inputs reaches any result, as far as can be told."""
+def is_visible(closed: Any, site: Site, arguments: list[Any], times: int) -> bool:
+    """Whether what an access reads or writes outside on these inputs reaches any result, as far as can be told.
+
+    After so many inputs on which it does not, or after what these may cost, no other is looked at.
+    """
     if site.eqn.primitive not in _FOLLOWED:
         return True
     follow = _following(closed, site)
@@ -62,9 +67,11 @@ def is_visible(closed: Any, site: Site, arguments: list[Any]) -> bool:
         return True
     key = tuple([_identity(a) for a in arguments])
     found = follow.known.get(key)
-    if found is None:
+    if found is None and follow.unseen < times and follow.cost < times * EACH:
         found = follow.known[key] = follow.reaches_a_result(arguments)
-    return found
+        follow.unseen += not found
+        follow.cost += COST - max(follow.left, 0)
+    return bool(found)
 
 
 class _Latest:
@@ -167,6 +174,8 @@ class _Following(Replay):
         """Whether anything was read or written outside."""
         self.known: dict[Any, bool] = {}
         """By inputs: what came of it."""
+        self.unseen = self.cost = 0
+        """On how many of them nobody sees it; what looking at them cost."""
         self.asked: frozenset[int] = frozenset()
         """The results that may be made from what was read."""
         self.whole: Plan | None = None

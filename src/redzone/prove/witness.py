@@ -340,15 +340,14 @@ def witnesses(
             left = [site for site in sites if id(site.eqn) in found and id(site.eqn) not in result]
             found = Replay(closed, left, purse.sure, thrown).attempt(arguments) if left else {}
         for key, (index, path) in found.items():
-            if key in result or not (hidden > 0 and _is_seen(closed, sites, key, arguments)):
-                hidden -= key not in result
+            if key in result or not _is_seen(closed, sites, key, arguments, hidden):
                 continue
             if not leaves_compiled(closed, next(site for site in sites if id(site.eqn) == key), arguments):
                 continue
             needed = replay.needed()
             leading = {i: value for i, value in chosen.items() if i in needed}
             plainer = filled(inputs, facts, leading) if len(leading) < len(chosen) else arguments
-            if plainer is not arguments and not _is_seen(closed, sites, key, plainer):
+            if plainer is not arguments and not _is_seen(closed, sites, key, plainer, hidden):
                 # The others do not lead outside, but without them nobody sees it.
                 leading, plainer = chosen, arguments
             relevant = sorted(leading) or sorted(needed)[:4]
@@ -357,8 +356,8 @@ def witnesses(
     return result
 
 
-def _is_seen(closed: Any, sites: Sequence[Site], key: int, arguments: list[Any]) -> bool:
-    return is_visible(closed, next(site for site in sites if id(site.eqn) == key), arguments)
+def _is_seen(closed: Any, sites: Sequence[Site], key: int, arguments: list[Any], times: int) -> bool:
+    return is_visible(closed, next(site for site in sites if id(site.eqn) == key), arguments, times)
 
 
 def _toward(closed: Any, sites: Sequence[Site], purse: Purse, replays: Replays, thrown: Thrown) -> Replay:
