@@ -56,22 +56,6 @@ def parts_of(program: Program, slot: int, truth: int) -> tuple[tuple[int, int], 
     return tuple(found) if 1 < len(found) <= PARTS else ()
 
 
-def in_either(
-    program: Program, env: list[Any], parts: tuple[tuple[int, int], ...], slot: int, level: Any
-) -> Fact | None:
-    """What a slot holds where one of these bools at least has its value; None where none can have it."""
-    result: Fact | None = None
-    for part, value in parts:
-        refiner = Refiner(program, env)
-        try:
-            refiner.assume(part, value, level)
-            fact = refiner.value(slot, level)
-        except Infeasible:
-            continue
-        result = fact if result is None else join(result, fact)
-    return result
-
-
 def alternatives(program: Program, condition: int, truth: int = 1) -> list[Parts]:
     """The parts of each disjunction that holds where a condition has this value: of `(a | b) & c`, a and b.
 

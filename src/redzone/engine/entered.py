@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from redzone.domains import Fact, leq
+from redzone.domains import Fact, join, leq
 from redzone.engine.carried import Carries, met
 from redzone.engine.columns import is_open
 from redzone.engine.continuing import Condition
@@ -32,14 +32,21 @@ _IN_VAIN = "entered in vain"
 OFTEN = 2
 
 
-def is_worth_a_look(carries: Carries, condition: Condition, env: list[Any]) -> bool:
-    """Whether a condition looks at numbers that the body makes, and something is open that these may decide."""
+def is_worth_a_look(carries: Carries, condition: Condition, lane: bool, env: list[Any]) -> bool:
+    """Whether a condition looks at numbers that the body makes, and something is open that these may decide.
+
+    That it would decide something is seen from the last run of the body, in `env`: if the loop goes on after that, some
+    carry starts with less than it was found to.
+    """
     if carries.body.memo.get(_IN_VAIN, 0) >= OFTEN:
         return False
     made = [i for i in _looked_at(carries, condition) if i in carries.moving and not _is_counted(carries, i)]
     if not made or len(carries.moving) == len(made) == 1:
         return False
-    return any(is_lost(carries, i) for i in carries.moving) or is_open(carries.body, env)
+    if not any(is_lost(carries, i) for i in carries.moving) and not is_open(carries.body, env):
+        return False
+    goes_on = _if_it_goes_on(carries, condition, lane, _looked_at(carries, condition), env)
+    return any(not leq(carries.now[i], join(carries.first[i], carries.out(goes_on, i))) for i in carries.moving)
 
 
 def _is_counted(carries: Carries, i: int) -> bool:

@@ -17,7 +17,7 @@ from redzone.domains.symbolic import at_most, is_inconclusive, larger, smaller
 from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.between import Between, within
 from redzone.engine.columns import column_facts
-from redzone.engine.either import beside, in_either
+from redzone.engine.either import beside
 from redzone.engine.first import first_of, read_first
 from redzone.engine.hot import dotted
 from redzone.engine.interleaved import Interleaved, interleaved, put_together
@@ -396,9 +396,24 @@ class Runner:
         for parts in several:
             if fact is None or not fact.step or _is_wider(env[step.ins[2 - k]], fact):
                 break
-            closer = in_either(program, env, parts, case, level)
+            closer = self.in_either(program, env, parts, case, level)
             fact = None if closer is None else meet(fact, closer)
         return fact
+
+    def in_either(
+        self, program: Program, env: list[Any], parts: tuple[tuple[int, int], ...], slot: int, level: Any
+    ) -> Fact | None:
+        """What a slot holds where one of these bools at least has its value; None where none can have it."""
+        result: Fact | None = None
+        for part, value in parts:
+            fact = self.value_where(program, env, part, value, slot, level)
+            if fact is not None and fact is env[slot]:
+                # Nothing is learnt of it from this part.
+                return fact
+            if fact is None:
+                continue
+            result = fact if result is None else join(result, fact)
+        return result
 
     def value_where(
         self, program: Program, env: list[Any], condition: int, truth: int, slot: int, level: Any

@@ -242,7 +242,7 @@ def _while(
             ends = lambda: limits_of(test) + near_to(asked, thresholds_of(test))  # noqa: E731
             replaced = functools.partial(first_or_replaced, runner, carries)
             last = come_to_rest(carries, carries.moving, run, near, None, guessed, ends, replaced)
-            if (lane or not batched) and is_worth_a_look(carries, condition, last):
+            if (lane or not batched) and is_worth_a_look(carries, condition, lane, last):
                 fresh = Carries(body, shape, inits, [v.aval for v in step.eqn.outvars])
                 start = lambda held: runner.run(body, feed(held), False)  # noqa: E731
                 entered = at_entries(fresh, condition, lane, start, near, ends, carries.now)
