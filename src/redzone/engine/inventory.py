@@ -63,6 +63,8 @@ _WALKED = {**dict.fromkeys(RULES, 0), **dict.fromkeys(FOLDED, 6), **SPECIAL}
 _WALKED.pop(primitives().get("linear_solve_p"), None)
 #: Primitives that are neither accesses nor hold a jaxpr with accesses.
 PLAIN = frozenset(p for p, what in _WALKED.items() if what in (0, 6))
+#: Accesses that hold no jaxpr at all.
+_BARE = frozenset(primitives()[n] for n in ("gather_p", "dynamic_slice_p", "dynamic_update_slice_p"))
 
 
 def children(eqn: Any) -> list[Any]:
@@ -74,6 +76,8 @@ def children(eqn: Any) -> list[Any]:
         return [getattr(closed, "jaxpr", closed)]
     if primitive is COND_P:
         return [open_jaxpr(branch)[0] for branch in params["branches"]]
+    if primitive in _BARE:
+        return []
     written = expansion(eqn) if primitive is HIGH_P else known_implementation(eqn)
     if written is not None:
         return [written[0]]
