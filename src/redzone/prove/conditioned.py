@@ -38,7 +38,7 @@ from redzone.prove.purse import Purse
 from redzone.prove.seeking import LARGE, Seeking, is_integer, is_near
 from redzone.prove.states import is_flag
 from redzone.prove.sweep import Sweep, relevant
-from redzone.prove.witness import hangs_on, has_sizes, is_free
+from redzone.prove.witness import hanging_on, has_sizes, is_free
 from redzone.stages import recorded, staged
 
 #: How many different sets of conditions are validated one by one.
@@ -338,16 +338,17 @@ class Conditioned(Seeking):
                     weakest = self.weakened(needs, mine)
                     # A guess that nothing hangs on is no condition; of a part, on what is more than all of the array.
                     kept = {leaf: Need(0, limit) for leaf in weakest} if end in parts else weakest
-                    mine = {key for key in mine if self.hangs_on(key, kept)}
+                    mine = self.hanging_on(mine, kept)
                     proposals.update({key: Proposal(weakest, False, None, guessed=True) for key in mine})
                     found |= mine
                     break
         return found
 
-    def hangs_on(self, key: int, needs: dict[int, Need]) -> bool:
-        """Whether an access may leave its array when a condition is broken."""
-        site, purse = self.analysis.inventory.sites[key], Purse(4 * CHEAP, compiles=False)
-        return hangs_on(self.traced.jaxpr, site, self.traced.inputs, self.facts, needs, purse)
+    def hanging_on(self, keys: set[int], needs: dict[int, Need]) -> set[int]:
+        """The accesses that may leave their arrays when a condition is broken."""
+        sites = [site for key, site in self.analysis.inventory.sites.items() if key in keys]
+        purse = Purse(4 * CHEAP * len(sites), compiles=False)
+        return hanging_on(self.traced.jaxpr, sites, self.traced.inputs, self.facts, needs, purse)
 
     @recorded("validate")
     def proves(self, facts: Sequence[Fact], sites: Sequence[int]) -> tuple[set[int], dict[int, list[Seen]]]:

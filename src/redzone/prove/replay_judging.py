@@ -30,6 +30,8 @@ class Judging(Planning):
         """What an attempt ended early has left of what it was given."""
         self.judged = self.unjudged = False
         """Whether an index was known where an access was met in the latest attempt; whether one was not."""
+        self.unjudged_at: set[int] = set()
+        """The accesses whose index was not known where they were met, in any attempt."""
         self.judgements: Counter[int] = Counter()
         """By access: how many index tuples were looked at, in all attempts."""
         self.path: list[str] = []
@@ -46,7 +48,7 @@ class Judging(Planning):
             return
         seen = self.seen(site, inputs)
         if seen is None:
-            self.unjudged = True
+            self.not_known(site)
             return
         index = _numbers(columns, inputs)
         if index is not None:
@@ -61,7 +63,7 @@ class Judging(Planning):
             array = _whole_numbers(inputs[column.operand])
             more = None if column.also is None else _whole_numbers(inputs[column.also])
             if array is None or (more is None and column.also is not None):
-                self.unjudged = True
+                self.not_known(site)
                 return
             if column.column is not None:
                 array = array[..., column.column]
@@ -86,6 +88,11 @@ class Judging(Planning):
             index = tuple(int(array[int(np.argmax(outside))]) for array in values) if leaves else ()
         if leaves:
             self.leave(site, index)
+
+    def not_known(self, site: Site) -> None:
+        """Note that an access was met whose index, or whether anybody sees it, is not known."""
+        self.unjudged = True
+        self.unjudged_at.add(id(site.eqn))
 
     def seen(self, site: Site, inputs: list[Any]) -> Any:
         """Whether anybody sees what an access reads or writes, for each index tuple or all; None where nobody knows."""

@@ -113,19 +113,30 @@ def breaking(
 
 
 @unwatched()
-def hangs_on(
-    closed: Any, site: Site, inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], purse: Purse
-) -> bool:
-    """Whether an input that breaks a condition takes the access out of its array, or none shows that it does not."""
+def hanging_on(
+    closed: Any,
+    sites: Sequence[Site],
+    inputs: Sequence[Input],
+    facts: Sequence[Fact],
+    needs: dict[int, Need],
+    purse: Purse,
+) -> set[int]:
+    """The accesses that an input takes out of their arrays which breaks a condition, and those that none is met in.
+
+    By identity of their equations: of all others some inputs that break it show that they stay inside.
+    """
+    left = {id(site.eqn) for site in sites}
     if not has_sizes(inputs):
-        return True
-    replay, met = Replay(closed, [site], purse), False
+        return left
+    replay, hanging, met = Replay(closed, sites, purse), set[int](), set[int]()
     plain, lively = beyond_each(inputs, facts, needs, ())
     for chosen in (plain + lively)[: TRIES - 2] + _at_one_end(inputs, facts, needs):
-        if replay.attempt(filled(inputs, facts, chosen)) or replay.unjudged or purse.left <= 0:
-            return True
-        met = met or replay.judged
-    return not met
+        hanging |= replay.attempt(filled(inputs, facts, chosen)).keys() | replay.unjudged_at
+        left -= hanging
+        if not left or purse.left <= 0:
+            return hanging | left
+        met |= replay.judgements.keys()
+    return hanging | (left - met)
 
 
 def _at_one_end(inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need]) -> list[dict[int, Any]]:
