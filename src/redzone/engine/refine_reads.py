@@ -6,6 +6,7 @@ the last of them in each dimension. A read clips its index, so an end of the tab
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ class Reads(Reductions):
         shape = source.shape
         if (
             any(type(n) is not int for n in shape)
-            or np.prod(shape) > ELEMENTS
+            or math.prod(shape) > ELEMENTS
             or set(step.eqn.params["slice_sizes"]) != {1}
         ):
             return
@@ -70,11 +71,12 @@ class Reads(Reductions):
             for one, n in zip(spans, shape, strict=True)
         )
         hit = hit[cut]
-        if not hit.any():
-            raise Infeasible
         found: list[Fact] = []
         for d, (one, n) in enumerate(zip(spans, shape, strict=True)):
-            there = np.flatnonzero(hit.any(tuple(k for k in range(len(shape)) if k != d)))
+            along = hit if len(shape) == 1 else hit.any(tuple(k for k in range(len(shape)) if k != d))
+            there = np.flatnonzero(along)
+            if not there.size:
+                raise Infeasible
             first, last = int(there[0]) + cut[d].start, int(there[-1]) + cut[d].start
             # The first element is also read below it, the last one beyond it.
             lo, hi = one.lo if first == 0 else max(one.lo, first), one.hi if last == n - 1 else min(one.hi, last)

@@ -330,11 +330,13 @@ def witnesses(
     result: dict[int, Witness] = {}
     if not has_sizes(inputs):
         return result
-    replay = _toward(closed, sites, purse, {} if replays is None else replays, thrown or {})
+    replay: Replay | None = None
     tried, blind = set() if tried is None else tried, 0
     for chosen in itertools.islice(candidates, tries):
         if len(result) == len(sites) or purse.left <= 0:
             break
+        if replay is None:
+            replay = _toward(closed, sites, purse, {} if replays is None else replays, thrown or {})
         arguments = filled(inputs, facts, chosen)
         seen = tuple(_identity(a) for a in arguments)
         if seen in tried:
