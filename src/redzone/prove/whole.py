@@ -96,6 +96,10 @@ class _At(NamedTuple):
     around: _At | None
 
 
+class _SeenAnyway(Exception):
+    """Something is seen whatever any condition says: of the rest nothing need be known."""
+
+
 class Whole:
     """What is made of a value that is kept or thrown away, as one or by lanes, in a jaxpr and all that this runs."""
 
@@ -113,7 +117,10 @@ class Whole:
     def results(self, jaxpr: Any, values: Iterable[tuple[Any, Places]]) -> list[Made]:
         """When each result of a jaxpr is made from any of these values; `seen` says when anything else is seen."""
         at = _At(jaxpr, {v: Made(ALWAYS, places) for v, places in values}, {}, None)
-        self.follow(at)
+        try:
+            self.follow(at)
+        except _SeenAnyway:
+            self.seen = ALWAYS
         return self.of(at, jaxpr.outvars)
 
     def follow(self, at: _At) -> None:
@@ -135,6 +142,8 @@ class Whole:
                 if found.ways:
                     made[v] = found
                     self.queue(jaxpr, v, waiting, queued)
+                    if 0 in found.ways and jaxpr is self.uses.whole and v in self.uses.ends(jaxpr):
+                        raise _SeenAnyway
 
     def queue(self, jaxpr: Any, var: Any, waiting: list[int], queued: set[int]) -> None:
         """Have the equations that read a variable looked at when it is their turn."""
@@ -241,6 +250,8 @@ class Whole:
 
     def see(self, given: Iterable[Made]) -> None:
         self.seen = self.any([self.seen, *[one.ways for one in given]])
+        if 0 in self.seen:
+            raise _SeenAnyway
 
     # Ways
 
