@@ -379,3 +379,66 @@ def places_on_a_grid_by_a_product(x, at):
 @case(f32(29), i32(9, 2, min=0, max=4))
 def places_on_a_larger_grid_by_a_product(x, at):
     return x[at @ jnp.array([7, 1])]  #: unsafe
+
+
+# Each token's place among all, ordered by expert: how many there are before its expert's, and its rank among these.
+
+
+@case(f32(9), i32(9, min=0, max=3))
+def in_the_order_of_experts(x, expert):
+    hot = jax.nn.one_hot(expert, 4, dtype=np.int32)
+    counts = jnp.zeros(4, np.int32).at[expert].add(1)  #: safe
+    first = jnp.cumsum(counts) - counts
+    rank = (jnp.cumsum(hot, 0) - hot)[jnp.arange(9), expert]  #: safe
+    return x[first[expert] + rank]  #: safe
+
+
+@case(f32(9), i32(9, min=0, max=3))
+def in_the_order_of_experts_by_ranks_from_one(x, expert):
+    hot = jax.nn.one_hot(expert, 4, dtype=np.int32)
+    counts = jnp.zeros(4, np.int32).at[expert].add(1)  #: safe
+    first = jnp.cumsum(counts) - counts
+    rank = jnp.cumsum(hot, 0)[jnp.arange(9), expert]  #: safe
+    return x[first[expert] + rank]  #: safe unsafe
+
+
+@case(f32(9), i32(9, min=0, max=3))
+def in_the_order_of_experts_by_sums(x, expert):
+    hot = expert[:, None] == jnp.arange(4)
+    counts = jnp.bincount(expert, length=4)  #: safe
+    first = jnp.cumsum(counts) - counts
+    rank = jnp.where(hot, jnp.cumsum(hot, 0) - 1, 0).sum(1)
+    return x[(hot * first).sum(1) + rank]  #: safe
+
+
+@case(f32(9), i32(9, min=0, max=3), i32(9, min=0, max=3))
+def in_the_order_of_other_experts(x, expert, other):
+    hot = other[:, None] == jnp.arange(4)
+    counts = jnp.bincount(expert, length=4)  #: safe
+    first = jnp.cumsum(counts) - counts
+    rank = jnp.where(hot, jnp.cumsum(hot, 0) - 1, 0).sum(1)
+    return x[(hot * first).sum(1) + rank]  #: unsafe
+
+
+@case(f32(9), i32(9, min=0, max=3))
+def in_the_order_of_experts_counted_from_one(x, expert):
+    hot = expert[:, None] == jnp.arange(4)
+    counts = jnp.ones(4, np.int32).at[expert].add(1)  #: safe
+    first = jnp.cumsum(counts) - counts
+    rank = jnp.where(hot, jnp.cumsum(hot, 0) - 1, 0).sum(1)
+    return x[first[expert] + rank]  #: safe unsafe
+
+
+@case(f32(9), i32(9, min=0, max=4))
+def in_the_order_of_experts_some_of_which_are_not_counted(x, expert):
+    hot = expert[:, None] == jnp.arange(4)
+    counts = jnp.zeros(4, np.int32).at[expert].add(1, mode="clip")  #: declared
+    first = jnp.cumsum(counts) - counts
+    rank = jnp.where(hot, jnp.cumsum(hot, 0) - 1, 0).sum(1)
+    return x[(hot * first).sum(1) + rank]  #: unknown
+
+
+@case(f32(4), i32(5, min=0, max=7))
+def a_rank_among_more_than_there_are_places(x, expert):
+    hot = expert[:, None] == jnp.arange(1, 9)
+    return x[(hot * jnp.arange(8)).sum(1)]  #: unsafe

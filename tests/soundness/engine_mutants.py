@@ -1023,4 +1023,10 @@ ENGINE_MUTANTS = [
         lambda right: lambda program, env, slot: right(program, env, slot)._replace(times=1, plus=0),
         "sums.what_is_kept_without_what_is_not",
     ),
+    EngineMutant(
+        "how many are equal does not hang on which",
+        "prove.element_sums:_count_name",
+        lambda right: lambda n, *_: ("equal", n),
+        "routing.in_the_order_of_other_experts",
+    ),
 ]

@@ -48,7 +48,7 @@ class Hot(NamedTuple):
 
 def sum_of_one(program: Program, env: list[Any], step: Step) -> Fact | None:
     """What such a sum can be; None for another."""
-    return _sum_of(program, env, _known(program, step), dtype_info(step.eqn.outvars[0].aval.dtype))
+    return _sum_of(program, env, terms_of_one(program, step), dtype_info(step.eqn.outvars[0].aval.dtype))
 
 
 def one_of_each(program: Program, env: list[Any], step: Step, axis: int) -> Fact | None:
@@ -96,10 +96,10 @@ def dotted(program: Program, env: list[Any], step: Step) -> Fact:
 
 def picked(program: Program, step: Step) -> int | None:
     """The slot of what a product of arrays may pick elements of; None for another product."""
-    return next((hot.value for hot in _known(program, step)), None) if step.eqn.primitive is _DOT else None
+    return next((hot.value for hot in terms_of_one(program, step)), None) if step.eqn.primitive is _DOT else None
 
 
-def _known(program: Program, step: Step) -> tuple[Hot, ...]:
+def terms_of_one(program: Program, step: Step) -> tuple[Hot, ...]:
     """What may be such conditions on the terms of a sum, looked for once."""
     known: tuple[Hot, ...] | None = program.memo.get(("hot", step.outs[0]))
     if known is None:
@@ -151,6 +151,15 @@ def _candidates(program: Program, slot: int, axis: int, shape: tuple[Any, ...]) 
                 beside = value >= 0 and _shape_at(term, value) == shape
                 found.append(Hot(equal.outs[0], equal.ins[k], equal.ins[1 - k], value, beside, zero, axis, shape))
     return found
+
+
+def consecutive(env: list[Any], hot: Hot) -> tuple[int, int] | None:
+    """The first and the last of the numbers that are compared, where each is one more than the one before."""
+    numbers = env[hot.along]
+    if numbers is None or not _differ(numbers, hot.axis, hot.shape) or (hot.zero >= 0 and not _is_zero(env[hot.zero])):
+        return None
+    every = numbers.lo.ravel().tolist()
+    return (every[0], every[-1]) if every == list(range(every[0], every[0] + len(every))) else None
 
 
 def _is_zero(fact: Fact | None) -> bool:

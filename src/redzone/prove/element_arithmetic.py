@@ -90,11 +90,16 @@ def _told_apart(pieces: list[Piece], least: int = -MOST, most: int = MOST) -> li
 
 
 def _larger(region: Region, a: Linear, b: Linear) -> list[Piece]:
-    return _split(region, a - b, a, b)
+    return _extreme(region, a - b, a, b)
 
 
 def _smaller(region: Region, a: Linear, b: Linear) -> list[Piece]:
-    return _split(region, b - a, a, b)
+    return _extreme(region, b - a, a, b)
+
+
+def _extreme(region: Region, first: Linear, a: Linear, b: Linear) -> list[Piece]:
+    """a where `first` ≥ 0, b elsewhere, of two that are equal where it is 0."""
+    return [(region, b)] if region.bounds(first)[1] <= 0 else _split(region, first, a, b)
 
 
 def _split(region: Region, first: Linear, a: Linear, b: Linear) -> list[Piece]:

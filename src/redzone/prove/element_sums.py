@@ -4,6 +4,10 @@ Of n numbers between `lo` and `hi` the sum of the first k + 1, R, lies between s
 `hi`. So does what is left of all of them, T - R, with the other n - 1 - k: a running sum of what is not negative is
 no more than the whole. Numbers that are made from others alike, `~m` or `1 - m`, are told by the sums of those: n - T.
 All this is about true sums, so only of numbers that are so small that no sum of them leaves its type.
+
+How many of some numbers equal another is one and the same number however it is counted: `(keys == k).sum()`, or
+`zeros.at[keys].add(1)` at k. And where at most one term of a sum is not zero, `(x * (arange(n) == k)).sum()`, the sum
+is that term.
 """
 
 from __future__ import annotations
@@ -13,7 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from redzone.domains import dtype_info, summarised
 from redzone.domains.affine import Linear
 from redzone.engine.forward import Context
-from redzone.engine.program import SIMPLE, Program, Step
+from redzone.engine.hot import Hot, consecutive, terms_of_one
+from redzone.engine.program import OBSERVE, SIMPLE, Program, Step, made_by
 from redzone.frontend.compat import primitives
 from redzone.prove.pieces import EVERYWHERE, Handler, NotAffine, Piece, Place
 from redzone.prove.reach import NEAR
@@ -23,8 +28,9 @@ if TYPE_CHECKING:
     from redzone.prove.elements import Elements
 
 _P = primitives()
-_SUM, _CUMSUM, _NOT, _SUB, _SELECT, _CONVERT = (
-    _P[f"{n}_p"] for n in ("reduce_sum", "cumsum", "not", "sub", "select_n", "convert_element_type")
+_SUM, _CUMSUM, _NOT, _SUB, _SELECT, _CONVERT, _EQ, _ADDED = (
+    _P[f"{n}_p"]
+    for n in ("reduce_sum", "cumsum", "not", "sub", "select_n", "convert_element_type", "eq", "scatter_add")
 )
 #: How many equations lie between numbers and those they are made from.
 DEEP = 6
@@ -106,7 +112,89 @@ def _are_compared(context: Context, made: Made, axis: int) -> bool:
         if along == axis and made_from(program, env, step.ins[0]).slot == made.slot:
             # A running sum is the whole one at its last place.
             ways += 2 if step.eqn.primitive is _CUMSUM else 1
-    return ways > 1
+    return ways > 1 or (_equality(context, made.slot) is not None and _are_counted(program))
+
+
+def _are_counted(program: Program) -> bool:
+    """Whether anything is counted by adding ones to an array."""
+    known: bool | None = program.memo.get("counting")
+    if known is None:
+        added = [step for step in program.steps if step.kind == SIMPLE and step.eqn.primitive is _ADDED]
+        known = program.memo["counting"] = any(_counts_along(step) for step in added)
+    return known
+
+
+def _counts_along(step: Step) -> bool:
+    """Whether a step adds one number at each of several places of an array of one dimension."""
+    numbers, (into, places, _) = step.eqn.params["dimension_numbers"], (v.aval.shape for v in step.eqn.invars)
+    plain = numbers.update_window_dims == () and tuple(numbers.scatter_dims_to_operand_dims) == (0,)
+    sized = len(into) == 1 and len(places) == 2 and all(type(n) is int for n in (*into, *places))
+    return (
+        plain
+        and sized
+        and not numbers.operand_batching_dims
+        and dtype_info(step.eqn.outvars[0].aval.dtype).kind in "iu"
+    )
+
+
+def _equality(context: Context, slot: int) -> Step | None:
+    """The comparison of whole numbers that says which of them are equal, if that is what is in a slot."""
+    step = context.program.defs.get(slot)
+    if step is None or step.kind != SIMPLE or step.eqn.primitive is not _EQ or len(step.ins) != 2:
+        return None
+    return step if dtype_info(step.eqn.invars[0].aval.dtype).kind in "iu" else None
+
+
+def _name(self: Elements, context: Context, made: Made, axis: int, others: Place, n: int) -> tuple[Any, ...]:
+    """What is summed up along an axis at some place: numbers that are equal have one name, if they are seen to be."""
+    equal = _equality(context, made.slot)
+    if equal is not None:
+        full = (*others[:axis], self.any_of(n), *others[axis:])
+        name = _count_name(n, *(self.operand(context, equal, k, full) for k in (0, 1)))
+        if name is not None:
+            return name
+    self.kept.append(context.env)
+    return (id(context.env), made.slot, axis, tuple(p.key() for p in others))
+
+
+def _count_name(n: int, first: list[Piece], second: list[Piece]) -> tuple[Any, ...] | None:
+    """The name of how many of n numbers are equal to others: of both, what they are at any one place."""
+    if len(first) != 1 or len(second) != 1 or first[0][0] is not EVERYWHERE or second[0][0] is not EVERYWHERE:
+        return None
+    return ("equal", n, frozenset((first[0][1].key(), second[0][1].key())))
+
+
+def _places(program: Program, step: Step) -> int:
+    """The slot of the places that a step writes to: only the access itself may have asked for them."""
+    known: dict[int, int] | None = program.memo.get("places")
+    if known is None:
+        observed = [one for one in program.steps if one.kind == OBSERVE and one.eqn.primitive is _ADDED]
+        known = program.memo["places"] = {id(one.eqn): one.ins[0] for one in observed}
+    return known.get(id(step.eqn), step.ins[1])
+
+
+def _counted(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
+    """An element of an array of zeros that ones are added to: how many of the places are its own."""
+    if not _counts_along(step) or len(step.ins) != 3:
+        raise NotAffine
+    slot = _places(context.program, step)
+    into, ones, where = (context.env[k] for k in (step.ins[0], step.ins[2], slot))
+    if not context.program.unknown.isdisjoint((step.ins[0], step.ins[2], slot)):
+        raise NotAffine
+    if any(fact is None or fact.step != 0 or fact.lo != number for fact, number in ((into, 0), (ones, 1))):
+        raise NotAffine
+    n, size = step.eqn.invars[1].aval.shape[0], step.eqn.invars[0].aval.shape[0]
+    inside = None if where is None else summarised(where)
+    drops = step.eqn.params["mode"].name == "FILL_OR_DROP"
+    if inside is None or not (drops or (type(inside.lo) is int and inside.lo >= 0 and inside.hi < size)):
+        raise NotAffine
+    info = dtype_info(step.eqn.outvars[0].aval.dtype)
+    dtype = step.eqn.invars[1].aval.dtype
+    at = self.held(self.value(context, slot, (self.any_of(n), Linear(0))), dtype)
+    name = _count_name(n, at, [(EVERYWHERE, place[0])])
+    if name is None or not 0 < n <= min(info.max, NEAR):
+        raise NotAffine
+    return [(EVERYWHERE, self.atom(("sum", *name), f"v{step.outs[0]}", 0, n))]
 
 
 def _summed(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
@@ -128,8 +216,7 @@ def _summed(self: Elements, context: Context, step: Step, place: Place) -> list[
     if n * min(0, *ends) < info.min or n * max(0, *ends) > info.max:
         raise NotAffine
     others = tuple(p for d, p in enumerate(place) if d != axis) if running else place
-    named = (id(context.env), made.slot, axis, tuple(p.key() for p in others))
-    self.kept.append(context.env)
+    named = _name(self, context, made, axis, others, n)
     total = self.atom(("sum", *named), f"v{made.slot}", n * lo, n * hi)
     at = place[axis] if running else Linear(n - 1)
     sum_, guards = total, list[Linear]()
@@ -150,9 +237,50 @@ def _total(self: Elements, context: Context, step: Step, place: Place) -> list[P
     """A sum over dimensions, of which those of one element add nothing."""
     shape, axes = step.eqn.invars[0].aval.shape, step.eqn.params["axes"]
     if any(shape[axis] != 1 for axis in axes):
-        return _summed(self, context, step, place)
+        picked = _picked(self, context, step, place)
+        return _summed(self, context, step, place) if picked is None else picked
     rest = iter(place)
     return self.value(context, step.ins[0], tuple(Linear(0) if d in axes else next(rest) for d in range(len(shape))))
 
 
-SUMS: dict[str, Handler] = {"cumsum": _summed, "reduce_sum": _total}
+def _picked(self: Elements, context: Context, step: Step, place: Place) -> list[Piece] | None:
+    """A sum of which at most one term is not zero, where a number is among consecutive ones; None of another."""
+    program, env = context.program, context.env
+    terms = made_by(program, step.ins[0])
+    for hot in terms_of_one(program, step):
+        ends, equal = consecutive(env, hot), _equality(context, hot.flags)
+        if ends is not None and equal is not None and terms is not None:
+            return _term(self, context, hot, (equal, terms), ends, place)
+    return None
+
+
+def _term(
+    self: Elements, context: Context, hot: Hot, steps: tuple[Step, Step], ends: tuple[int, int], place: Place
+) -> list[Piece]:
+    """What such a sum is where the number is each of them, and where it is none."""
+    equal, terms = steps
+    pieces: list[Piece] = []
+    # Along the terms it is the same number.
+    numbers = self.value(context, hot.other, _beside(equal, hot.other, hot.axis, place, Linear(0)))
+    for region, number in self.held(numbers, equal.eqn.invars[0].aval.dtype):
+        inside = region.where(number - ends[0], Linear(ends[1]) - number)
+        if inside is not None:
+            found = [(EVERYWHERE, Linear(1))]
+            if hot.value >= 0:
+                found = self.value(context, hot.value, _beside(terms, hot.value, hot.axis, place, number - ends[0]))
+            pieces += [(both, term) for part, term in found if (both := inside.both(part)) is not None]
+        for gone in (region.where(Linear(ends[0] - 1) - number), region.where(number - ends[1] - 1)):
+            if gone is not None:
+                pieces.append((gone, Linear(0)))
+    return pieces
+
+
+def _beside(step: Step, slot: int, axis: int, place: Place, at: Linear) -> Place:
+    """Where an operand of an elementwise step is read, beside a place of a sum along an axis, at a place along that."""
+    shape, full = step.eqn.invars[step.ins.index(slot)].aval.shape, (*place[:axis], at, *place[axis:])
+    if shape and len(shape) != len(full):
+        raise NotAffine
+    return tuple([Linear(0) if n == 1 else p for n, p in zip(shape, full, strict=True)]) if shape else ()
+
+
+SUMS: dict[str, Handler] = {"cumsum": _summed, "reduce_sum": _total, "scatter_add": _counted}

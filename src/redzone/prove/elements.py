@@ -107,6 +107,10 @@ class Elements:
             raise NotAffine
         return Linear(0) if size <= 1 else self.atom(key, "i", 0, size - 1)
 
+    def any_of(self, size: int) -> Linear:
+        """Any of so many positions that are summed over: one and the same for every sum of as many."""
+        return self.atom(("any of", size), "i", 0, size - 1)
+
     def opaque(self, context: Context, slot: int, place: Place, leaf: int = -1, anew: int = 0) -> list[Piece]:
         """An element nothing but bounds is known of."""
         fact: Fact | None = context.env[slot]

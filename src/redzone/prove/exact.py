@@ -209,6 +209,8 @@ class Exact:
                 continue
             if column.also is not None or column.repeat != 1 or type(column.limit) is not int:
                 raise NotAffine
+            # Of conditions both sides are told: what is known of one may rest on what the other asks for.
+            sides = [False, True] if self.elements.spills else _open_sides(one.facts[k], column)
             for context in self.variants(one.context):
                 shape = site.eqn.invars[column.operand].aval.shape
                 sizes = shape if column.column is None else shape[:-1]
@@ -233,8 +235,8 @@ class Exact:
                         both = path.both(region)
                         if both is None:
                             continue
-                        for above, excess in ((False, -value - 1), (True, value - column.limit - 1)):
-                            outside = both.where(excess)
+                        for above in sides:
+                            outside = both.where(value - column.limit - 1 if above else -value - 1)
                             if outside is not None:
                                 promised = self.promised(context, outside, value)
                                 found += [Case(region, value, column, above, wrapped=wrapped) for region in promised]
@@ -686,6 +688,15 @@ def _question(site: Site, seen: Sequence[Seen]) -> Any:
         index = site.eqn.invars[column.operand].aval
         columns.append((column.column, column.limit if plain else None, index.shape, index.dtype))
     return (*columns, *[(id(one.context), one.step.ins) for one in seen if not one.inside])
+
+
+def _open_sides(fact: Fact, column: Column) -> list[bool]:
+    """The sides on which an index is not known to stay inside: False below, True above."""
+    lo, hi = column_of(fact, column.column)
+    if type(lo) is np.ndarray:
+        lo, hi = lo.min().item(), hi.max().item()
+    ends = (type(lo) is int and lo >= 0, type(hi) is int and hi <= column.limit)
+    return [above for above, inside in zip((False, True), ends, strict=True) if not inside]
 
 
 def _open_columns(site: Site, one: Seen) -> int:
