@@ -11,10 +11,11 @@ from redzone.engine.definitions import Definition, definitions
 from redzone.engine.errors import results_of_errors
 from redzone.engine.frames import Frame, Slicing, resolve
 from redzone.engine.known import is_counted, numbers
+from redzone.engine.products import ONCE, how_run, is_one
 from redzone.engine.program import COND, SCAN, SIMPLE, WHILE, LoopShape, Program
 from redzone.engine.slots import Slots
 from redzone.engine.sought import note_search
-from redzone.frontend.compat import open_jaxpr, scan_counts
+from redzone.frontend.compat import inner_jaxprs, open_jaxpr, scan_counts
 from redzone.rules.table import SAME
 
 
@@ -25,11 +26,14 @@ def cond(build: Slots, eqn: Any, frame: Frame) -> None:
     touches = build.slicer.inventory.touches
     if not asked and not any(touches(j) for j, _ in branches) and not build.slicer.everything:
         return
+    done_away = _note_done_away(build, eqn, frame)
     told = definitions(resolve, frame, eqn.invars[1:])
     bodies = [build.slicer.program(j, c, asked, None, None, told) for j, c in branches]
     if asked:
         for body in bodies:
             body.errors = results_of_errors(body.jaxpr)
+    for body in bodies if done_away else ():
+        note_given(frame, body, eqn.invars[1:])
     used = sorted({i for body in bodies for i, _ in body.inputs})
     place = {i: k + 1 for k, i in enumerate(used)}
     step = build.emit(
@@ -50,10 +54,13 @@ def scan(build: Slots, eqn: Any, frame: Frame) -> None:
     asked = build.asked(eqn, frame)
     if not asked and not build.slicer.inventory.touches(inner) and not build.slicer.everything:
         return
+    done_away = _note_done_away(build, eqn, frame)
     given = eqn.invars[:first]
     fixed, told = numbers(frame, given), definitions(resolve, frame, given)
     end = first + count
     body, wanted, same = _body(build.slicer, eqn, frame, inner, consts, {*asked}, first, end, fixed, told)
+    if done_away:
+        note_given(frame, body, eqn.invars)
     outs = _left_by(build, eqn, frame, same)
     step = build.emit(SCAN, eqn, [build.slot(frame, eqn.invars[i]) for i, _ in body.inputs], outs)
     step.bodies = (body,)
@@ -80,6 +87,7 @@ def loop(build: Slots, eqn: Any, frame: Frame) -> None:
     touches = build.slicer.inventory.touches
     if not asked and not touches(inner) and not touches(test) and not build.slicer.everything:
         return
+    done_away = _note_done_away(build, eqn, frame)
     outer, build.slicer.lanes = build.slicer.lanes, build.slicer.lanes or bool(test.outvars[0].aval.shape)
     limits = numbers(frame, eqn.invars[:nt])
     condition = build.slicer.program(test, test_consts, (0,), None, limits)
@@ -92,6 +100,8 @@ def loop(build: Slots, eqn: Any, frame: Frame) -> None:
     if same:
         condition = build.slicer.program(test, test_consts, (0,), _moved(same, nt), limits)
     build.slicer.lanes = outer
+    if done_away:
+        note_given(frame, body, eqn.invars[nt:])
     ins = [build.slot(frame, eqn.invars[nt + i]) for i, _ in body.inputs]
     ins += [build.slot(frame, eqn.invars[i if i < nt else i + nb]) for i, _ in condition.inputs]
     step = build.emit(WHILE, eqn, ins, _left_by(build, eqn, frame, same))
@@ -99,6 +109,25 @@ def loop(build: Slots, eqn: Any, frame: Frame) -> None:
     step.extra = LoopShape(carries=tuple(sorted(wanted)), consts=nb, cond_consts=nt)
     step.extra.given = _which(frame, eqn.invars[: nt + nb])
     step.extra.inits = tuple(build.slot(frame, eqn.invars[nt + nb + i]) for i in step.extra.carries)
+
+
+def _note_done_away(build: Slots, eqn: Any, frame: Frame) -> bool:
+    """Note how a loop or branches are computed; whether the compiler does away with them."""
+    how = how_run(frame, eqn)
+    if how == ONCE:
+        return False
+    build.program.computed[id(eqn)] = max(build.program.computed.get(id(eqn), ONCE), how)
+    build.slicer.done_away.update([id(open_jaxpr(one)[0]) for one in inner_jaxprs(eqn.params)])
+    return True
+
+
+def note_given(frame: Frame, body: Program, operands: Any) -> None:
+    """Note what a program that is part of another one is given that may be another number in each place."""
+    for i, slot in body.inputs:
+        info = dtype_info(getattr(operands[i].aval, "dtype", None))
+        if info.kind in "fiu" and not is_one(frame, operands[i]):
+            body.anew.append(slot)
+            body.memo.pop("anew", None)
 
 
 def _which(frame: Frame, atoms: list[Any]) -> tuple[int, ...]:

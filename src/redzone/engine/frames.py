@@ -53,6 +53,8 @@ class Slicing:
         """By identity of an equation: where it writes, if that is known."""
         self.axes: dict[Any, Any] = {}
         self.unmodelled: Counter[str] = Counter()
+        self.done_away: set[int] = set()
+        """By identity: jaxprs that are built by themselves, but which the compiler makes part of what runs them."""
         self.lanes = False
         """Whether what is built runs for lanes of a batched while that are done too."""
         self.batched = False

@@ -276,7 +276,7 @@ def restricted(program: Program, sites: Set[int]) -> Program:
     part.steps = [step for step in program.steps if step in kept]
     part._masks, part._deps, part._compared = program.behind(), program.depends(), program.compared()
     part.assumptions, part.lanes, part.unknown = program.assumptions, program.lanes, program.unknown
-    part.anew, part.sums = program.anew, program.sums
+    part.anew, part.computed = program.anew, program.computed
     part.last, part.narrowing, part.equal = program.last, program.narrowing, program.equal
     part.template, part.inputs, part.outs, part.defs = (
         program.template,
