@@ -44,6 +44,10 @@ def _sharded(a, b, c):
     return jax.shard_map(lambda a, b, c: a * b + c, mesh=mesh, in_specs=spec, out_specs=spec)(a, b, c)
 
 
+def _or_three(a):
+    return jnp.nan_to_num(a, nan=3.0)
+
+
 # Each is a * b + c to the compiler, which takes the product for the one that is read elsewhere.
 AGAIN = {
     "a sum of one term": lambda a, b, c: (a * b + c)[:, None].sum(1),
@@ -78,6 +82,11 @@ AGAIN = {
     "the other sign": lambda a, b, c: c - (-a) * b,
     "by a function": lambda a, b, c: _jitted(b, a) + c,
     "by a large function": lambda a, b, c: _large(a, b, c) + c + 0.0 * _large(a, b, c + 1),
+    "by factors with nothing added": lambda a, b, c: (a + 0.0) * lax.switch(1, [lambda: -b, lambda: b]) + c,
+    "by factors turned about twice": lambda a, b, c: jnp.roll(jnp.roll(a, 3), -3) * b + c,
+    "nothing added in between": lambda a, b, c: (a * b + 0.0) + c,
+    "the other part of a complex number": lambda a, b, c: lax.complex(c, a * b + c).imag,
+    "by one function that is called again and again": lambda a, b, c: _or_three(a * b + c),
     "rematerialised": jax.checkpoint(lambda a, b, c: a * b + c),
     "in a loop that runs once": _once,
     "in a while that runs once": _while_once,
@@ -90,7 +99,7 @@ AGAIN = {
 }
 # And these are not, or there is no such product elsewhere.
 ALONE = {
-    "the same factor with another": lambda a, b, c: (a * b + c, a * c),
+    "a product of something else": lambda a, b, c: (a * b + c, c * c),
     "another constant": lambda a, b, c: (a * 3.3 + c, a * 1.7),
     "limited": lambda a, b, c: (jnp.clip(a * b, -1e3, 1e3) + c, a * b),
     "sorted": lambda a, b, c: (jnp.sort(a * b + c), a * b),

@@ -115,11 +115,11 @@ def _is_anew(program: Program, step: Step, before: set[int]) -> bool:
         how = program.computed.get(id(step.eqn), ONCE)
         return how == TWOFOLD or (how == ALIKE and not before.isdisjoint(step.reads()))
     info = dtype_info(getattr(step.eqn.outvars[0].aval, "dtype", None))
-    if info.kind not in "fiu":
+    if info.kind == "b":
         return False
     # What was not looked at when it was made a step may be anything.
     how = program.computed.get(id(step.eqn), TWOFOLD if step.eqn.primitive in SUMS else ALIKE)
-    if info.kind == "f" and how != ALIKE:
+    if not info.integral and how != ALIKE:
         return how == TWOFOLD
     return not before.isdisjoint(step.ins)
 

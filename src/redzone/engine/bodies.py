@@ -125,7 +125,7 @@ def note_given(frame: Frame, body: Program, operands: Any) -> None:
     """Note what a program that is part of another one is given that may be another number in each place."""
     for i, slot in body.inputs:
         info = dtype_info(getattr(operands[i].aval, "dtype", None))
-        if info.kind in "fiu" and not is_one(frame, operands[i]):
+        if info.kind != "b" and not is_one(frame, operands[i]):
             body.anew.append(slot)
             body.memo.pop("anew", None)
 

@@ -55,6 +55,8 @@ class Slicing:
         self.unmodelled: Counter[str] = Counter()
         self.done_away: set[int] = set()
         """By identity: jaxprs that are built by themselves, but which the compiler makes part of what runs them."""
+        self.multiplied: dict[int, tuple[Any, Any]] = {}
+        """By identity of a jaxpr: the products in it (`engine/multiplied.py`), once somebody asked."""
         self.lanes = False
         """Whether what is built runs for lanes of a batched while that are done too."""
         self.batched = False

@@ -116,9 +116,27 @@ def _name(frame: Frame, atom: Any) -> str:
     return f"={atom}" if type(atom) is Literal else str(id(atom))
 
 
+def without_zero(frame: Frame, eqn: Any) -> Any:
+    """The operand that a sum is, or a difference but for its sign, where the other may be zero; None where none is."""
+    one, other = eqn.invars
+    if _may_be_zero(frame, other):
+        return one
+    return other if _may_be_zero(frame, one) else None
+
+
 def _is_infinite(frame: Frame, atom: Any) -> bool:
+    value = constant_of(frame, atom)
+    return value is not None and bool(value.dtype.kind == "f" and np.isinf(value).all())
+
+
+def _may_be_zero(frame: Frame, atom: Any) -> bool:
+    value = constant_of(frame, atom)
+    return value is not None and bool((value == 0).any())
+
+
+def constant_of(frame: Frame, atom: Any) -> Any:
+    """The numbers that an atom is; None for one that is no constant."""
     frame, atom, made = source(frame, atom)
     if made is not CONSTANT:
-        return False
-    value = np.asarray(atom.val if type(atom) is Literal else frame.consts[atom])
-    return bool(value.dtype.kind == "f" and np.isinf(value).all())
+        return None
+    return np.asarray(atom.val if type(atom) is Literal else frame.consts[atom])

@@ -3,14 +3,14 @@
 A compiler fuses a product with the sum that it goes into, or rounds it first, where something else reads it too. Where
 nothing but the sum does, all that compute the sum do it alike. But what reads a product is not always written down: the
 compiler takes two products of the same numbers for one, leaves out factors of 1, takes what does not change out of
-loops, and does away with calls, with what only arranges numbers and with choices by constants. So products are held
-against each other by the numbers that go into them, wherever those are read.
+loops, and does away with calls, with what only arranges numbers and with choices by constants. So a product is a sum's
+own only where no other in the program is made from any of its inputs (`engine/multiplied.py`).
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +18,9 @@ from redzone.domains import dtype_info
 from redzone.engine.frames import Frame, calls_around
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P
 from redzone.engine.kept import adds_floats, is_done_away, keeps
-from redzone.engine.moved import CONSTANT, LIMITS, MOVES, NAMES, called, named, source, unlimited
-from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives, scan_counts
+from redzone.engine.moved import LIMITS, called, named, source, unlimited, without_zero
+from redzone.engine.multiplied import ROUNDED, Product, multiplied, named_by
+from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives
 
 _P = primitives()
 _MUL, _DIV, _DOT, _BITCAST = (_P[n + "_p"] for n in ("mul", "div", "dot_general", "bitcast_convert_type"))
@@ -28,12 +29,6 @@ SUMS = named("add", "sub")
 PRODUCTS = named("mul", "div", "square", "integer_pow", "pow", "dot_general")
 #: Sums of many terms, which may be taken apart where they are not kept.
 _MANY = named("reduce_sum", "cumsum", "reduce_window_sum", "reduce_window", "conv_general_dilated", "scatter_add")
-#: What rounds a number, or makes another of it: no product behind it goes into a sum.
-_ROUNDED = SUMS | LIMITS | named("floor", "ceil", "round", "sign", "rem", "sqrt", "rsqrt", "cbrt", "argmax", "argmin")
-_ROUNDED |= named("exp", "exp2", "expm1", "log", "log1p", "sin", "cos", "tan", "tanh", "sinh", "cosh", "logistic")
-_ROUNDED |= named(
-    "asin", "acos", "atan", "atan2", "asinh", "acosh", "atanh", "erf", "erfc", "erf_inv", "lgamma", "digamma"
-)
 #: Equations of floats for which it is to be found out how they are computed; others are as their operands.
 DECIDED = SUMS | _MANY | named("dot_general", "reduce_prod", "reduce_max", "reduce_min", "sort", "top_k", "scatter")
 DECIDED |= named("cumprod", "cummax", "cummin", "cumlogsumexp", "reduce_window_max", "reduce_window_min")
@@ -69,19 +64,21 @@ def is_one(frame: Frame, atom: Any) -> bool:
     for frame, atom in waiting:
         frame, atom, _ = source(frame, atom)
         eqn = None if type(atom) is Literal else frame.maker(atom)
-        if eqn is None or atom in seen:
+        # A function that is called twice has the same names in both.
+        name = (atom, calls_around(frame))
+        if eqn is None or name in seen:
             continue
-        seen.add(atom)
+        seen.add(name)
         if eqn.primitive in _LOOPS or eqn.primitive in CALLS:
             if how_run(frame, eqn) == TWOFOLD:
                 return False
-        elif dtype_info(getattr(atom.aval, "dtype", None)).kind == "f":
+        elif not dtype_info(getattr(atom.aval, "dtype", None)).integral:
             how = how_computed(frame, eqn)
             if how == TWOFOLD:
                 return False
             if how == ONCE:
                 continue
-        waiting += [(frame, one) for one in eqn.invars if dtype_info(getattr(one.aval, "dtype", None)).kind in "fiu"]
+        waiting += [(frame, one) for one in eqn.invars if dtype_info(getattr(one.aval, "dtype", None)).kind != "b"]
         if len(waiting) > FURTHEST:
             return False
     return True
@@ -122,7 +119,7 @@ def _product(frame: Frame, atom: Any) -> int:
         if before is None or len(waiting) > FURTHEST:
             return _READ_BY_OTHERS
         if made.primitive in PRODUCTS and not _is_exact(made):
-            own = alone and not _is_made_again(frame, made, alone)
+            own = alone and not _is_made_again(frame, made)
             found = max(found, _OWN if own else _READ_BY_OTHERS)
             continue
         waiting += [(at, one, alone) for at, one in before]
@@ -137,8 +134,10 @@ def _before(frame: Frame, made: Any, atom: Any) -> list[tuple[Frame, Any]] | Non
         return None if inner is None else [inner]
     if primitive in _LOOPS:
         return None if is_done_away(frame, made) else []
-    if primitive in _ROUNDED:
+    if primitive in ROUNDED:
         kept = unlimited(frame, made) if primitive in LIMITS else None
+        if primitive in SUMS:
+            kept = without_zero(frame, made)
         return [] if kept is None else [(frame, kept)]
     if primitive not in PRODUCTS and keeps(frame, made):
         return []
@@ -155,146 +154,45 @@ def _is_exact(made: Any) -> bool:
     return any(math.isfinite(n) and abs(math.frexp(n)[0]) == 0.5 for n in numbers)
 
 
-class _Factors(NamedTuple):
-    """What a product is made of."""
+def _is_made_again(frame: Frame, made: Any) -> bool:
+    """Whether the compiler may take another product for this one."""
+    top = frame
+    while top.parent is not None and top.parent is not top:
+        top = top.parent
+    if id(top.jaxpr) in top.slicer.done_away:
+        # What runs it is part of the same program, and not looked at from here.
+        return True
+    known = top.slicer.multiplied.get(id(top.jaxpr))
+    if known is None:
+        known = top.slicer.multiplied[id(top.jaxpr)] = (top.jaxpr, multiplied(top))
+    mine = known[1].get(named_by(frame, made)) if known[1] is not None else None
+    if known[1] is None or mine is None:
+        return True
+    within = _within(frame, made)
+    return any(_may_be_one(mine, other) for name, other in known[1].items() if other is not mine and name not in within)
 
-    numbers: frozenset[Any]
-    """What is multiplied, by identity, where it was made."""
-    constant: float | None
-    """About how large its constants are together; None where that is not known."""
-    made: frozenset[Any]
-    """The products on the way that nothing else reads, by identity and calls around them."""
-    read: list[tuple[Any, Any]]
-    """The numbers, and where each is made."""
 
-
-def _factors(frame: Frame, made: Any, alone: bool) -> _Factors | None:
-    """The factors of a product; None where there are too many."""
-    numbers, mine, read, constant = (
-        set[Any](),
-        {_named(frame, made)},
-        list[tuple[Any, Any]](),
-        _of_constants(frame, made),
-    )
-    waiting = [(frame, one, alone) for one in made.invars]
-    for frame, atom, alone in waiting:
-        if len(waiting) > FURTHEST:
-            return None
-        if type(atom) is Literal or atom in frame.consts:
+def _within(frame: Frame, made: Any) -> set[Any]:
+    """The products that a product is made of, and nothing else reads."""
+    waiting, found = [(frame, one) for one in made.invars], set[Any]()
+    for frame, atom in waiting:
+        if type(atom) is Literal or atom in frame.consts or len(waiting) > FURTHEST:
             continue
-        alone = alone and frame.slicer.is_read_once(frame.jaxpr, atom)
+        if not frame.slicer.is_read_once(frame.jaxpr, atom):
+            continue
         outer = frame.bindings.get(atom)
         if outer is not None and frame.parent is not None:
-            waiting.append((frame.parent, outer, alone))
+            waiting.append((frame.parent, outer))
             continue
         eqn = frame.maker(atom)
-        before = None if eqn is None else _before(frame, eqn, atom)
-        if not before:
-            if atom not in numbers:
-                read.append((frame, atom))
-            numbers.add(atom)
-            continue
-        if eqn.primitive in PRODUCTS:
-            if alone:
-                mine.add(_named(frame, eqn))
-            more = _of_constants(frame, eqn)
-            constant = None if constant is None or more is None else constant * more
-        elif not (eqn.primitive in MOVES or eqn.primitive in NAMES or eqn.primitive in CALLS):
-            constant = None
-        waiting += [(at, one, alone) for at, one in before]
-    return _Factors(frozenset(numbers), constant, frozenset(mine), read)
-
-
-def _named(frame: Frame, eqn: Any) -> Any:
-    return id(eqn), calls_around(frame)
-
-
-def _of_constants(frame: Frame, eqn: Any) -> float | None:
-    """About how large the constant is that an equation multiplies by; None where it is not one number."""
-    if eqn.primitive not in (_MUL, _DIV):
-        return None
-    found = 1.0
-    for k, atom in enumerate(eqn.invars):
-        at, atom, made = source(frame, atom)
-        if made is CONSTANT:
-            value = np.asarray(atom.val if type(atom) is Literal else at.consts[atom])
-            if value.size == 0 or value.dtype.kind not in "fiu" or (value != value.flat[0]).any():
-                return None
-            number = abs(float(value.flat[0]))
-            if not 1e-30 < number < 1e30:
-                return None
-            found = found / number if eqn.primitive is _DIV and k else found * number
+        if eqn is not None:
+            found.add(named_by(frame, eqn))
+            waiting += _before(frame, eqn, atom) or ()
     return found
 
 
-def _is_made_again(frame: Frame, made: Any, alone: bool) -> bool:
-    """Whether another equation may make the same product: the compiler takes the two for one."""
-    mine = _factors(frame, made, alone)
-    if mine is None or not mine.read:
-        return True
-    if any(at.parent is None and id(at.jaxpr) in at.slicer.done_away and at.maker(v) is None for at, v in mine.read):
-        # What calls it is part of the same program, and not looked at from here.
-        return True
-    readers = [(len(at.slicer.readers(at.jaxpr).get(atom, ())), k) for k, (at, atom) in enumerate(mine.read)]
-    waiting, seen = [mine.read[min(readers)[1]]], 0
-    for at, atom in waiting:
-        for eqn in at.slicer.readers(at.jaxpr).get(atom, ()):
-            seen += 1
-            if seen > FURTHEST:
-                return True
-            another = eqn.primitive in PRODUCTS and _named(at, eqn) not in mine.made
-            if another and _may_be_one(mine, _factors(at, eqn, True)):
-                return True
-            waiting += _after(at, eqn, atom)
-        if at.call is not None and at.parent is not None:
-            waiting += [(at.parent, v) for v, one in zip(at.call.outvars, at.jaxpr.outvars, strict=True) if one is atom]
-    return False
-
-
-def _after(frame: Frame, eqn: Any, atom: Any) -> list[tuple[Frame, Any]]:
-    """Where a number goes on that an equation reads, be it moved or multiplied."""
-    primitive = eqn.primitive
-    places = [k for k, one in enumerate(eqn.invars) if one is atom]
-    if primitive in CALLS or primitive in _LOOPS:
-        found = list[tuple[Any, Any]]()
-        for inner, consts, first in _within(eqn):
-            within = frame.called(eqn, inner, consts) if primitive in CALLS else _given(frame, eqn, inner, first)
-            found += [(within, inner.invars[k - first]) for k in places if 0 <= k - first < len(within.bindings)]
-        return found
-    if primitive in _ROUNDED and primitive not in LIMITS:
-        return []
-    if primitive is _BITCAST:
-        return [(frame, eqn.outvars[0])]
-    return [(frame, v) for v in eqn.outvars if not dtype_info(getattr(v.aval, "dtype", None)).integral]
-
-
-def _within(eqn: Any) -> list[tuple[Any, tuple[Any, ...], int]]:
-    """What an equation runs: the jaxpr, its constants, and from which operand on its inputs are."""
-    primitive, params = eqn.primitive, eqn.params
-    if primitive in CALLS:
-        inner, consts = open_jaxpr(params[CALLS[primitive]])
-        return [(inner, consts, 0)] if len(inner.invars) == len(eqn.invars) else []
-    if primitive is COND_P:
-        return [(*open_jaxpr(one), 1) for one in params["branches"]]
-    if primitive is SCAN_P:
-        return [(*open_jaxpr(params["jaxpr"]), 0)]
-    return [(*open_jaxpr(params["body_jaxpr"]), params["cond_nconsts"])]
-
-
-def _given(frame: Frame, eqn: Any, inner: Any, first: int) -> Frame:
-    """A branch, or the body of a loop, and what of its inputs stays the same."""
-    count = len(inner.invars)
-    if eqn.primitive is SCAN_P:
-        count = scan_counts(eqn.params)[0]
-    elif eqn.primitive is WHILE_P:
-        count = eqn.params["body_nconsts"]
-    return frame.inside(inner, dict(zip(inner.invars[:count], eqn.invars[first : first + count], strict=True)))
-
-
-def _may_be_one(one: _Factors, other: _Factors | None) -> bool:
-    if other is None:
-        return True
-    if not (one.numbers <= other.numbers or other.numbers <= one.numbers):
+def _may_be_one(one: Product, other: Product) -> bool:
+    if not one.inputs & other.inputs:
         return False
     if one.constant is None or other.constant is None:
         return True

@@ -189,7 +189,7 @@ class _Build(Slots):
             ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
         outs = (slots[outvars[0]],) if len(outvars) == 1 else tuple([slots.get(v, -1) for v in outvars])
         step = Step(SIMPLE, eqn, tuple(ins), outs, rule)
-        if (primitive in DECIDED or needs not in ("all", "given")) and dtype_info(outvars[0].aval.dtype).kind == "f":
+        if (primitive in DECIDED or needs not in ("all", "given")) and not dtype_info(outvars[0].aval.dtype).integral:
             how = how_computed(frame, eqn)
             if how == ALIKE and needs != "all" and needs != "given" and not is_one(frame, outvars[0]):
                 # Nobody asks for its operands, so that nothing is known of them later.
