@@ -154,6 +154,40 @@ def test_a_product_of_its_own(sums):
     assert not _leaves(program)
 
 
+def _in_a_loop(times, carried, keep=lambda sums: sums):
+    """The sum is made before a loop, which looks at it and reads by it: the compiler looks before, where it is new."""
+
+    def program(x, a, b, c):
+        sums, product = keep(a * b + c), a * b
+
+        def read(sums):
+            ok = jnp.all((sums >= 0) & (sums < TOP))
+            at = jnp.where(ok, jnp.floor(jnp.minimum(sums, jnp.sin(product) + 20)).astype(jnp.int32), 0)
+            return lax.map(lambda i: lax.dynamic_slice(x, (i,), (1,), allow_negative_indices=False), at)[:, 0], at
+
+        def body(carry, _):
+            kept, total = carry
+            found, at = read(kept if carried else sums)
+            return (kept, total + found), at
+
+        (_, total), at = lax.scan(body, (sums, jnp.zeros(N)), None, length=times)
+        return total, at
+
+    return program
+
+
+@pytest.mark.parametrize("carried", [False, True])
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_loop_is_given_what_is_computed_anew(times, carried):
+    assert _verdict(_in_a_loop(times, carried)) == "unknown"
+
+
+def test_a_loop_is_given_what_is_kept():
+    program = _in_a_loop(2, False, jnp.sort)
+    assert _verdict(program) == "safe"
+    assert not _leaves(program)
+
+
 @pytest.mark.changes_the_engine
 def test_products_that_are_held_against_nothing_are_caught(monkeypatch):
     monkeypatch.setattr(products, "_is_made_again", lambda *_: False)

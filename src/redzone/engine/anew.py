@@ -97,6 +97,19 @@ def computed_anew(program: Program) -> set[int]:
             for step in program.steps:
                 if _is_anew(program, step, found):
                     found.update([slot for slot in step.outs if slot >= 0])
+                elif step.kind in (SCAN, WHILE):
+                    found.update(_kept_as_they_are(step, found))
+    return found
+
+
+def _kept_as_they_are(step: Step, before: set[int]) -> list[int]:
+    """Results of a loop that are what it was given, and may be another number in each place then."""
+    shape, body = step.extra, step.bodies[0]
+    given = dict(body.inputs)
+    found = []
+    for k, first in zip(shape.carries, shape.inits, strict=True):
+        if first in before and step.outs[k] >= 0 and body.outs[k] == given.get(shape.consts + k, -1) >= 0:
+            found.append(step.outs[k])
     return found
 
 

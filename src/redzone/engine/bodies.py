@@ -26,14 +26,14 @@ def cond(build: Slots, eqn: Any, frame: Frame) -> None:
     touches = build.slicer.inventory.touches
     if not asked and not any(touches(j) for j, _ in branches) and not build.slicer.everything:
         return
-    done_away = _note_done_away(build, eqn, frame)
+    _note_done_away(build, eqn, frame)
+    for j, _ in branches:
+        note_given(frame, j, eqn.invars[1:])
     told = definitions(resolve, frame, eqn.invars[1:])
     bodies = [build.slicer.program(j, c, asked, None, None, told) for j, c in branches]
     if asked:
         for body in bodies:
             body.errors = results_of_errors(body.jaxpr)
-    for body in bodies if done_away else ():
-        note_given(frame, body, eqn.invars[1:])
     used = sorted({i for body in bodies for i, _ in body.inputs})
     place = {i: k + 1 for k, i in enumerate(used)}
     step = build.emit(
@@ -54,13 +54,14 @@ def scan(build: Slots, eqn: Any, frame: Frame) -> None:
     asked = build.asked(eqn, frame)
     if not asked and not build.slicer.inventory.touches(inner) and not build.slicer.everything:
         return
-    done_away = _note_done_away(build, eqn, frame)
+    end = first + count
+    # A scan's rows are read from what is kept.
+    changing = (0, 0) if _note_done_away(build, eqn, frame) else (first, end)
+    kept = 0 if changing[1] == 0 else len(inner.invars) - end
+    note_given(frame, inner, eqn.invars, *changing, kept)
     given = eqn.invars[:first]
     fixed, told = numbers(frame, given), definitions(resolve, frame, given)
-    end = first + count
     body, wanted, same = _body(build.slicer, eqn, frame, inner, consts, {*asked}, first, end, fixed, told)
-    if done_away:
-        note_given(frame, body, eqn.invars)
     outs = _left_by(build, eqn, frame, same)
     step = build.emit(SCAN, eqn, [build.slot(frame, eqn.invars[i]) for i, _ in body.inputs], outs)
     step.bodies = (body,)
@@ -87,7 +88,13 @@ def loop(build: Slots, eqn: Any, frame: Frame) -> None:
     touches = build.slicer.inventory.touches
     if not asked and not touches(inner) and not touches(test) and not build.slicer.everything:
         return
-    done_away = _note_done_away(build, eqn, frame)
+    carried = (0, 0) if _note_done_away(build, eqn, frame) else (nb, len(inner.invars))
+    note_given(frame, inner, eqn.invars[nt:], *carried)
+    for k, v in enumerate(test.invars):
+        # What is said of a carry that does not change is said of what the body is given, too.
+        given_to = inner.invars[nb + k - nt] if k >= nt else None
+        if given_to in build.slicer.given_anew or (k < nt and not is_one(frame, eqn.invars[k])):
+            build.slicer.given_anew.add(v)
     outer, build.slicer.lanes = build.slicer.lanes, build.slicer.lanes or bool(test.outvars[0].aval.shape)
     limits = numbers(frame, eqn.invars[:nt])
     condition = build.slicer.program(test, test_consts, (0,), None, limits)
@@ -100,8 +107,6 @@ def loop(build: Slots, eqn: Any, frame: Frame) -> None:
     if same:
         condition = build.slicer.program(test, test_consts, (0,), _moved(same, nt), limits)
     build.slicer.lanes = outer
-    if done_away:
-        note_given(frame, body, eqn.invars[nt:])
     ins = [build.slot(frame, eqn.invars[nt + i]) for i, _ in body.inputs]
     ins += [build.slot(frame, eqn.invars[i if i < nt else i + nb]) for i, _ in condition.inputs]
     step = build.emit(WHILE, eqn, ins, _left_by(build, eqn, frame, same))
@@ -121,13 +126,19 @@ def _note_done_away(build: Slots, eqn: Any, frame: Frame) -> bool:
     return True
 
 
-def note_given(frame: Frame, body: Program, operands: Any) -> None:
-    """Note what a program that is part of another one is given that may be another number in each place."""
-    for i, slot in body.inputs:
-        info = dtype_info(getattr(operands[i].aval, "dtype", None))
-        if info.kind != "b" and not is_one(frame, operands[i]):
-            body.anew.append(slot)
-            body.memo.pop("anew", None)
+def note_given(frame: Frame, jaxpr: Any, operands: Any, first: int = 0, end: int = 0, rows: int = 0) -> None:
+    """Note what a jaxpr is given that may be another number in each place it is used in.
+
+    What does not change in a loop the compiler takes out of it, where it may compute it anew. The inputs from `first`
+    to before `end` are what a loop carries: kept, if the body changes it, whose first results take its place. So are
+    the last ones, which are rows that a scan goes through.
+    """
+    last = len(jaxpr.invars) - rows
+    for k, (v, atom) in enumerate(zip(jaxpr.invars, operands, strict=True)):
+        kept = k >= last or (first <= k < end and jaxpr.outvars[k - first] is not v)
+        if not kept and dtype_info(getattr(v.aval, "dtype", None)).kind != "b" and not is_one(frame, atom):
+            frame.slicer.given_anew.add(v)
+            frame.slicer.alike.clear()
 
 
 def _which(frame: Frame, atoms: list[Any]) -> tuple[int, ...]:

@@ -35,6 +35,8 @@ DECIDED |= named("cumprod", "cummax", "cummin", "cumlogsumexp", "reduce_window_m
 _LOOPS = (SCAN_P, WHILE_P, COND_P)
 #: Among how many numbers a product is looked for that goes into a sum, and one that is the same.
 FURTHEST = 100
+#: How many numbers are looked at that one is made of.
+MOST = 1000
 #: How results are computed: once; as often as they are used, as their operands are; or not each time alike.
 ONCE, ALIKE, TWOFOLD = range(3)
 #: Kinds of terms: no product that is rounded, one that only the sum reads, one that others read too.
@@ -60,13 +62,19 @@ def _are_added(eqn: Any) -> bool:
 
 def is_one(frame: Frame, atom: Any) -> bool:
     """Whether a number is computed alike wherever that is done (`engine/anew.py`)."""
-    waiting, seen = [(frame, atom)], set[Any]()
+    slicer, waiting, seen = frame.slicer, [(frame, atom)], set[Any]()
     for frame, atom in waiting:
         frame, atom, _ = source(frame, atom)
-        eqn = None if type(atom) is Literal else frame.maker(atom)
+        if type(atom) is Literal or atom in frame.consts:
+            continue
         # A function that is called twice has the same names in both.
         name = (atom, calls_around(frame))
-        if eqn is None or name in seen:
+        if name in seen or name in slicer.alike:
+            continue
+        eqn = frame.maker(atom)
+        if eqn is None:
+            if atom in slicer.given_anew:
+                return False
             continue
         seen.add(name)
         if eqn.primitive in _LOOPS or eqn.primitive in CALLS:
@@ -79,8 +87,9 @@ def is_one(frame: Frame, atom: Any) -> bool:
             if how == ONCE:
                 continue
         waiting += [(frame, one) for one in eqn.invars if dtype_info(getattr(one.aval, "dtype", None)).kind != "b"]
-        if len(waiting) > FURTHEST:
+        if len(waiting) > MOST:
             return False
+    slicer.alike |= seen
     return True
 
 

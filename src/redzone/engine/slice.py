@@ -63,7 +63,8 @@ class Slicer(Slicing):
         axes = tuple(sorted(self.axes.items(), key=str))
         known = tuple([(k, one.key()) for k, one in told.items()]) if told else ()
         given = (tuple(same.items()) if same else (), tuple(fixed.items()) if fixed else (), known)
-        key = (id(jaxpr), wanted, axes, tuple(map(id, consts)), self.lanes, given)
+        anew = tuple([k for k, v in enumerate(jaxpr.invars) if v in self.given_anew]) if self.given_anew else ()
+        key = (id(jaxpr), wanted, axes, tuple(map(id, consts)), self.lanes, given, anew)
         found = self.built.get(key)
         if found is None:
             found = self.built[key] = _Build(self, jaxpr, consts, same, fixed, told).slice(wanted)
@@ -87,6 +88,8 @@ class _Build(Slots):
         program.steps = self.steps
         slots = frame.slots
         program.inputs = [(i, slots[v]) for i, v in enumerate(jaxpr.invars) if v in slots and v not in frame.consts]
+        if self.slicer.given_anew:
+            program.anew += [slot for i, slot in program.inputs if jaxpr.invars[i] in self.slicer.given_anew]
         for v in jaxpr.constvars:
             if v in slots and v not in frame.consts:
                 program.template[slots[v]] = top(getattr(v.aval, "dtype", None))
@@ -287,8 +290,8 @@ class _Build(Slots):
             self.inline(eqn, frame, inner, consts)
             return
         self.slicer.done_away.add(id(inner))
+        note_given(frame, inner, eqn.invars)
         body = self.slicer.program(inner, consts, self.asked(eqn, frame))
-        note_given(frame, body, eqn.invars)
         ins = [self.slot(frame, eqn.invars[i]) for i, _ in body.inputs]
         step = self.emit(CALL, eqn, ins, [slots.get(v, -1) for v in outvars])
         step.bodies = (body,)
