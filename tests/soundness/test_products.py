@@ -202,3 +202,41 @@ def test_sums_of_one_term_taken_for_kept_are_caught(monkeypatch):
     program = _program(lambda a, b, c: (AGAIN["a sum of one term"](a, b, c), a * b))
     assert _verdict(program) == "safe"
     assert _leaves(program)
+
+
+def _sixteenth(number):
+    """What is left above a whole number may be less than nothing where the number is not rounded yet."""
+
+    def program(x, a, b):
+        left = _left(number(a, b))
+        return x.at[jnp.floor(left * 16).astype(jnp.int32)].get(mode="promise_in_bounds", wrap_negative_indices=False)
+
+    numbers = redzone.Spec((N,), "float32", min=0.0, max=100.0, finite=True)
+    (access,) = redzone.check(program, redzone.Spec((16,), "float32"), numbers, numbers).accesses
+    return str(access.verdict)
+
+
+def _left(number):
+    return number - jnp.floor(number)
+
+
+def _times(a, b):
+    return a * b
+
+
+@pytest.mark.parametrize(
+    ("number", "verdict"),
+    [
+        (_times, "unknown"),
+        (lambda a, b: a * b + 0.0, "unknown"),
+        (lambda a, b: jnp.where(a > 1, a * b, 1.5), "unknown"),
+        (lambda a, b: jnp.sort((a * b)[:, None], axis=1)[:, 0], "unknown"),
+        (lambda a, b: jnp.abs(a * a), "unknown"),
+        (lambda a, b: jnp.sort(a * b), "safe"),
+        (lambda a, b: a + b, "safe"),
+        (lambda a, b: jnp.where(a > 1, a, b), "safe"),
+        (lambda a, b: jnp.minimum(a * b, 50.0), "safe"),
+    ],
+)
+def test_what_is_left_above_a_whole_number(number, verdict):
+    assert _sixteenth(number) == verdict

@@ -110,6 +110,11 @@ def is_twofold(frame: Frame, eqn: Any) -> bool:
     return max(kinds) == _READ_BY_OTHERS or min(kinds) > 0
 
 
+def may_be_product(frame: Frame, atom: Any) -> bool:
+    """Whether a number may be a product, or one that was arranged, chosen or limited by nothing."""
+    return _product(frame, atom) != _NONE
+
+
 def _product(frame: Frame, atom: Any) -> int:
     """Whether a term of a sum may be a product that is rounded, and whether anything else reads that."""
     waiting, found = [(frame, atom, True)], _NONE

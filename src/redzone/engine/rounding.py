@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.engine.moved import CONSTANT, INPUT, LIMITS, made_by, named, source
-from redzone.engine.products import is_one
+from redzone.engine.products import is_one, may_be_product
 from redzone.frontend.compat import Literal, primitives
 from redzone.rules import Rule, floats
 
@@ -113,4 +113,4 @@ def _is_fraction(frame: Frame, number: Any, whole: Any) -> bool:
     at, atom, primitive = source(frame, number)
     if primitive in _READS:
         primitive = made_by(at, at.maker(atom).invars[0])
-    return primitive in _NO_PRODUCTS and is_one(at, atom)
+    return primitive in _NO_PRODUCTS and not may_be_product(at, atom) and is_one(at, atom)
