@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import redzone
 from redzone.domains import Fact
 from redzone.prove.conditions import _parts, narrowed
 from redzone.prove.need import FAR, Need
@@ -62,3 +65,15 @@ def test_what_is_told_is_what_is_needed(seed: int) -> None:
         at = eval(f"np.s_{where}", {"np": np}) if where.startswith("[") else ...
         low[at], high[at] = np.maximum(low[at], least), np.minimum(high[at], most)
     assert (low >= lo).all() and (high <= hi).all()
+
+
+@pytest.mark.parametrize(
+    ("size", "told"),
+    [(2**20, "-inf < x < inf"), (2**10, "-1024.0 ≤ x ≤ 1023.0")],
+)
+def test_a_narrow_float_that_does_not_hold_the_size(size: int, told: str) -> None:
+    def rounded(table: Any, x: Any) -> Any:
+        return table[jnp.round(x).astype(jnp.int32)]
+
+    report = redzone.check(rounded, redzone.Spec((size,), "float32"), redzone.Spec((), "float16"))
+    assert [str(condition) for condition in report.requires] == [told]

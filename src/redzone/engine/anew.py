@@ -4,11 +4,12 @@ What is cheap is computed again by each loop that needs it, in place of being ke
 be fused with it in one of them, and be rounded by itself in another, where something else looks at the product too: so
 `x = a * b + c` may be below 10 where `(x < 10).all()` is computed, and 10 where its floor is. Both lie as near to each
 other as the product is rounded, which may be far beside the sum. What is made of such numbers, be it the greater of
-one and another or an integer, is not one number either. What is sorted, summed up or carried by a loop is kept.
+one and another or an integer, is not one number either. What is sorted, summed up or carried by a loop is kept
+(`engine/kept.py`).
 
 So a comparison of such numbers may come out one way in one place and the other way in another, be it where flags are
 counted, looked at all together, or handed out beside what they decide about. Where only the sum reads the product, and
-that is the only one in it, all places fuse the two or none does, and it is one number (`rounding.is_twofold`).
+that is the only one in it, all places fuse the two or none does, and it is one number (`products.is_twofold`).
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ import math
 from typing import Any
 
 from redzone.domains import DtypeInfo, Fact, dtype_info, summarised
-from redzone.engine.program import SIMPLE, Program, Step
-from redzone.engine.rounding import KEPT, LIMITS, MOVES, SUMS
+from redzone.engine.moved import LIMITS, MOVES
+from redzone.engine.products import ALIKE, DECIDED, ONCE, SUMS, TWOFOLD
+from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Program, Step
 from redzone.frontend.compat import primitives
 from redzone.rules.floats import slack
 from redzone.rules.table import SAME
@@ -91,23 +93,48 @@ def computed_anew(program: Program) -> set[int]:
     if found is None:
         found = program.memo["anew"] = set(program.anew)
         # Most programs have no such sum.
-        if found or any(step.kind == SIMPLE and step.eqn.primitive in SUMS for step in program.steps):
+        if found or any(_may_be_first(step) for step in program.steps):
             for step in program.steps:
-                if step.kind == SIMPLE and _is_anew(program, step, found):
+                if _is_anew(program, step, found):
                     found.update([slot for slot in step.outs if slot >= 0])
+                elif step.kind in (SCAN, WHILE):
+                    found.update(_kept_as_they_are(step, found))
     return found
 
 
+def _kept_as_they_are(step: Step, before: set[int]) -> list[int]:
+    """Results of a loop that are what it was given, and may be another number in each place then."""
+    shape, body = step.extra, step.bodies[0]
+    given = dict(body.inputs)
+    found = []
+    for k, first in zip(shape.carries, shape.inits, strict=True):
+        if first in before and step.outs[k] >= 0 and body.outs[k] == given.get(shape.consts + k, -1) >= 0:
+            found.append(step.outs[k])
+    return found
+
+
+def _may_be_first(step: Step) -> bool:
+    return step.kind in (COND, SCAN, WHILE, CALL) or (step.kind == SIMPLE and step.eqn.primitive in DECIDED)
+
+
 def _is_anew(program: Program, step: Step, before: set[int]) -> bool:
-    primitive, info = step.eqn.primitive, dtype_info(getattr(step.eqn.outvars[0].aval, "dtype", None))
-    if info.kind not in "fiu" or primitive in KEPT:
+    if step.kind == OBSERVE:
         return False
-    if not before.isdisjoint(step.ins):
-        return True
-    if info.kind != "f" or primitive not in SUMS:
+    if step.kind == CALL:
+        # The compiler does away with calls.
+        (body,) = step.bodies
+        return any(slot >= 0 and is_anew(body, slot) for slot in body.outs) or not before.isdisjoint(step.ins)
+    if step.kind != SIMPLE:
+        how = program.computed.get(id(step.eqn), ONCE)
+        return how == TWOFOLD or (how == ALIKE and not before.isdisjoint(step.reads()))
+    info = dtype_info(getattr(step.eqn.outvars[0].aval, "dtype", None))
+    if info.kind == "b":
         return False
     # What was not looked at when it was made a step may be anything.
-    return program.sums.get(id(step.eqn), True)
+    how = program.computed.get(id(step.eqn), TWOFOLD if step.eqn.primitive in SUMS else ALIKE)
+    if not info.integral and how != ALIKE:
+        return how == TWOFOLD
+    return not before.isdisjoint(step.ins)
 
 
 def are_flags_anew(program: Program, slot: int) -> bool:

@@ -11,10 +11,11 @@ from redzone.engine.definitions import Definition, definitions
 from redzone.engine.errors import results_of_errors
 from redzone.engine.frames import Frame, Slicing, resolve
 from redzone.engine.known import is_counted, numbers
+from redzone.engine.products import ONCE, how_run, is_one
 from redzone.engine.program import COND, SCAN, SIMPLE, WHILE, LoopShape, Program
 from redzone.engine.slots import Slots
 from redzone.engine.sought import note_search
-from redzone.frontend.compat import open_jaxpr, scan_counts
+from redzone.frontend.compat import inner_jaxprs, open_jaxpr, scan_counts
 from redzone.rules.table import SAME
 
 
@@ -25,6 +26,9 @@ def cond(build: Slots, eqn: Any, frame: Frame) -> None:
     touches = build.slicer.inventory.touches
     if not asked and not any(touches(j) for j, _ in branches) and not build.slicer.everything:
         return
+    _note_done_away(build, eqn, frame)
+    for j, _ in branches:
+        note_given(frame, j, eqn.invars[1:])
     told = definitions(resolve, frame, eqn.invars[1:])
     bodies = [build.slicer.program(j, c, asked, None, None, told) for j, c in branches]
     if asked:
@@ -50,9 +54,13 @@ def scan(build: Slots, eqn: Any, frame: Frame) -> None:
     asked = build.asked(eqn, frame)
     if not asked and not build.slicer.inventory.touches(inner) and not build.slicer.everything:
         return
+    end = first + count
+    # A scan's rows are read from what is kept.
+    changing = (0, 0) if _note_done_away(build, eqn, frame) else (first, end)
+    kept = 0 if changing[1] == 0 else len(inner.invars) - end
+    note_given(frame, inner, eqn.invars, *changing, kept)
     given = eqn.invars[:first]
     fixed, told = numbers(frame, given), definitions(resolve, frame, given)
-    end = first + count
     body, wanted, same = _body(build.slicer, eqn, frame, inner, consts, {*asked}, first, end, fixed, told)
     outs = _left_by(build, eqn, frame, same)
     step = build.emit(SCAN, eqn, [build.slot(frame, eqn.invars[i]) for i, _ in body.inputs], outs)
@@ -80,6 +88,13 @@ def loop(build: Slots, eqn: Any, frame: Frame) -> None:
     touches = build.slicer.inventory.touches
     if not asked and not touches(inner) and not touches(test) and not build.slicer.everything:
         return
+    carried = (0, 0) if _note_done_away(build, eqn, frame) else (nb, len(inner.invars))
+    note_given(frame, inner, eqn.invars[nt:], *carried)
+    for k, v in enumerate(test.invars):
+        # What is said of a carry that does not change is said of what the body is given, too.
+        given_to = inner.invars[nb + k - nt] if k >= nt else None
+        if given_to in build.slicer.given_anew or (k < nt and not is_one(frame, eqn.invars[k])):
+            build.slicer.given_anew.add(v)
     outer, build.slicer.lanes = build.slicer.lanes, build.slicer.lanes or bool(test.outvars[0].aval.shape)
     limits = numbers(frame, eqn.invars[:nt])
     condition = build.slicer.program(test, test_consts, (0,), None, limits)
@@ -99,6 +114,31 @@ def loop(build: Slots, eqn: Any, frame: Frame) -> None:
     step.extra = LoopShape(carries=tuple(sorted(wanted)), consts=nb, cond_consts=nt)
     step.extra.given = _which(frame, eqn.invars[: nt + nb])
     step.extra.inits = tuple(build.slot(frame, eqn.invars[nt + nb + i]) for i in step.extra.carries)
+
+
+def _note_done_away(build: Slots, eqn: Any, frame: Frame) -> bool:
+    """Note how a loop or branches are computed; whether the compiler does away with them."""
+    how = how_run(frame, eqn)
+    if how == ONCE:
+        return False
+    build.program.computed[id(eqn)] = max(build.program.computed.get(id(eqn), ONCE), how)
+    build.slicer.done_away.update([id(open_jaxpr(one)[0]) for one in inner_jaxprs(eqn.params)])
+    return True
+
+
+def note_given(frame: Frame, jaxpr: Any, operands: Any, first: int = 0, end: int = 0, rows: int = 0) -> None:
+    """Note what a jaxpr is given that may be another number in each place it is used in.
+
+    What does not change in a loop the compiler takes out of it, where it may compute it anew. The inputs from `first`
+    to before `end` are what a loop carries: kept, if the body changes it, whose first results take its place. So are
+    the last ones, which are rows that a scan goes through.
+    """
+    last = len(jaxpr.invars) - rows
+    for k, (v, atom) in enumerate(zip(jaxpr.invars, operands, strict=True)):
+        kept = k >= last or (first <= k < end and jaxpr.outvars[k - first] is not v)
+        if not kept and dtype_info(getattr(v.aval, "dtype", None)).kind != "b" and not is_one(frame, atom):
+            frame.slicer.given_anew.add(v)
+            frame.slicer.alike.clear()
 
 
 def _which(frame: Frame, atoms: list[Any]) -> tuple[int, ...]:

@@ -15,7 +15,9 @@ import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from redzone.domains import DtypeInfo, Fact, dtype_info, meet, settle, summarised
-from redzone.engine.rounding import MOVES, is_one, settled
+from redzone.engine.moved import MOVES
+from redzone.engine.products import is_one
+from redzone.engine.rounding import settled
 from redzone.engine.share import NOT_NEGATIVE, SHARE
 from redzone.frontend.compat import Literal, primitives
 from redzone.rules import Rule, floats, integers

@@ -53,6 +53,14 @@ class Slicing:
         """By identity of an equation: where it writes, if that is known."""
         self.axes: dict[Any, Any] = {}
         self.unmodelled: Counter[str] = Counter()
+        self.done_away: set[int] = set()
+        """By identity: jaxprs that are built by themselves, but which the compiler makes part of what runs them."""
+        self.given_anew: set[Any] = set()
+        """Inputs of loops, branches and functions that may be another number in each place they are used in."""
+        self.alike: set[Any] = set()
+        """What is known to be the same wherever it is used, by its name and the calls around it."""
+        self.multiplied: dict[int, tuple[Any, Any]] = {}
+        """By identity of a jaxpr: the products in it (`engine/multiplied.py`), once somebody asked."""
         self.lanes = False
         """Whether what is built runs for lanes of a batched while that are done too."""
         self.batched = False

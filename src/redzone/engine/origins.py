@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from redzone.engine.inventory import COND_P, SCAN_P, WHILE_P, children
-from redzone.engine.rounding import GIVEN, MOVES, source
+from redzone.engine.moved import GIVEN, MOVES, source
 from redzone.frontend.compat import Literal, open_jaxpr, scan_counts
 
 

@@ -121,6 +121,7 @@ class Program:
         "anew",
         "assumptions",
         "calls",
+        "computed",
         "defs",
         "equal",
         "errors",
@@ -135,7 +136,6 @@ class Program:
         "outs",
         "special",
         "steps",
-        "sums",
         "template",
         "thresholds",
         "unknown",
@@ -161,8 +161,9 @@ class Program:
         """Slots that stand for all values of a type that nobody asked about: two uses of one need not be one value."""
         self.anew: list[int] = []
         """Slots of floats that nobody asked about, and that may be computed in another way in each place."""
-        self.sums: dict[int, bool] = {}
-        """By identity of an equation that adds floats: whether that may be another number in another place."""
+        self.computed: dict[int, int] = {}
+        """By identity of an equation of floats, a loop or branches: how its results are computed, where anybody looked
+        (`engine/products.py`)."""
         self.memo: dict[Any, Any] = {}
         self.narrowing: dict[int, int] = {}
         """By slot: what `refine.narrows` found."""

@@ -16,10 +16,11 @@ from redzone.domains import Fact, dtype_info, join, leq, meet
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.kinds import KIND
 from redzone.engine.levels import ALL, is_of_several
+from redzone.engine.moved import LIMITS, MOVES
 from redzone.engine.program import BITS, SIGNATURE, SIMPLE, Program, Step
 from redzone.engine.refine_reads import Reads
 from redzone.engine.relations import Infeasible
-from redzone.engine.rounding import APART, MOVES, PUT_TOGETHER
+from redzone.engine.rounding import APART, PUT_TOGETHER
 from redzone.engine.wrapping import from_the_end, wrap_of
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES
@@ -173,7 +174,7 @@ class Refiner(Reads):
             return after
         kind, into, far = KIND.get(made.eqn.primitive), KIND.get(step.eqn.primitive), 0.0
         converted = kind == "convert" and not dtype_info(made.eqn.invars[0].aval.dtype).integral
-        if made.eqn.primitive in APART and not converted:
+        if made.eqn.primitive in APART and not converted and not self.is_unlimited(made):
             return after
         if kind in ("add", "sub"):
             if into in ("mul", "div"):
@@ -187,6 +188,13 @@ class Refiner(Reads):
         if hi != before.hi and math.isfinite(hi) and (hi or far):
             hi = min(hi + slack(max(abs(hi), far), info), before.hi)
         return Fact(lo, hi, 0 if lo == hi and not after.nan else 1, after.nan)
+
+    def is_unlimited(self, step: Step) -> bool:
+        """Whether a maximum, minimum or clamp may be nothing to the compiler, as no number is above infinity."""
+        if step.eqn.primitive not in LIMITS:
+            return False
+        facts = [self.env[one] for one in step.ins]
+        return any(type(fact.lo) is float and fact.lo == fact.hi and math.isinf(fact.lo) for fact in facts)
 
 
 def assuming(program: Program, env: list[Any], slot: int, truth: int, level: Any) -> Refiner | None:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from redzone.domains import DtypeInfo, Fact, dtype_info, summarised
+from redzone.engine.moved import CONSTANT, source
 from redzone.engine.origins import ELSEWHERE, may_meet
-from redzone.engine.rounding import CONSTANT, source
 from redzone.frontend.compat import Literal, primitives
 from redzone.rules import Rule, floats
 from redzone.rules.table import RULES

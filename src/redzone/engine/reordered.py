@@ -17,8 +17,8 @@ import numpy as np
 
 from redzone.domains import TOP_FLOAT, DtypeInfo, Fact, dtype_info, summarised
 from redzone.domains.fact import KEEP, NORMAL, apart, flushed
+from redzone.engine.moved import CONSTANT, source
 from redzone.engine.origins import may_meet
-from redzone.engine.rounding import CONSTANT, source
 from redzone.frontend.compat import Literal, primitives
 from redzone.rules import RULES, Rule, floats
 

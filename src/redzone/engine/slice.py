@@ -13,7 +13,7 @@ from redzone.domains import Fact, dtype_info, top
 from redzone.engine import windows
 from redzone.engine.assumptions import doubt, promise
 from redzone.engine.between import SINGLE, note_between
-from redzone.engine.bodies import cond, loop, scan
+from redzone.engine.bodies import cond, loop, note_given, scan
 from redzone.engine.chosen import among_chosen, first_true
 from redzone.engine.closer import CLOSER, counts
 from redzone.engine.definitions import Definition, tell
@@ -21,10 +21,11 @@ from redzone.engine.frames import RENAMING, Frame, Slicing, calls_around, is_ren
 from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
 from redzone.engine.inventory import AXIS_INDEX_P, CALLS, SHARD_MAP_P, SPECIAL, constants_of
+from redzone.engine.products import ALIKE, DECIDED, ONCE, TWOFOLD, how_computed, is_one
 from redzone.engine.program import CALL, OBSERVE, SIMPLE, Program, Step
 from redzone.engine.refs import is_only_read
 from redzone.engine.regrouped import note_regrouped
-from redzone.engine.rounding import ORDERS, SUMS, is_twofold, rounded_operands
+from redzone.engine.rounding import ORDERS, rounded_operands
 from redzone.engine.sharing import share
 from redzone.engine.slots import ANYTHING, Slots
 from redzone.engine.wrapping import made_at_once
@@ -62,7 +63,8 @@ class Slicer(Slicing):
         axes = tuple(sorted(self.axes.items(), key=str))
         known = tuple([(k, one.key()) for k, one in told.items()]) if told else ()
         given = (tuple(same.items()) if same else (), tuple(fixed.items()) if fixed else (), known)
-        key = (id(jaxpr), wanted, axes, tuple(map(id, consts)), self.lanes, given)
+        anew = tuple([k for k, v in enumerate(jaxpr.invars) if v in self.given_anew]) if self.given_anew else ()
+        key = (id(jaxpr), wanted, axes, tuple(map(id, consts)), self.lanes, given, anew)
         found = self.built.get(key)
         if found is None:
             found = self.built[key] = _Build(self, jaxpr, consts, same, fixed, told).slice(wanted)
@@ -86,6 +88,8 @@ class _Build(Slots):
         program.steps = self.steps
         slots = frame.slots
         program.inputs = [(i, slots[v]) for i, v in enumerate(jaxpr.invars) if v in slots and v not in frame.consts]
+        if self.slicer.given_anew:
+            program.anew += [slot for i, slot in program.inputs if jaxpr.invars[i] in self.slicer.given_anew]
         for v in jaxpr.constvars:
             if v in slots and v not in frame.consts:
                 program.template[slots[v]] = top(getattr(v.aval, "dtype", None))
@@ -188,9 +192,12 @@ class _Build(Slots):
             ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
         outs = (slots[outvars[0]],) if len(outvars) == 1 else tuple([slots.get(v, -1) for v in outvars])
         step = Step(SIMPLE, eqn, tuple(ins), outs, rule)
-        if primitive in SUMS and dtype_info(outvars[0].aval.dtype).kind == "f":
-            sums = self.program.sums
-            sums[id(eqn)] = sums.get(id(eqn), False) or is_twofold(frame, eqn)
+        if (primitive in DECIDED or needs not in ("all", "given")) and not dtype_info(outvars[0].aval.dtype).integral:
+            how = how_computed(frame, eqn)
+            if how == ALIKE and needs != "all" and needs != "given" and not is_one(frame, outvars[0]):
+                # Nobody asks for its operands, so that nothing is known of them later.
+                how = TWOFOLD
+            self.program.computed[id(eqn)] = max(self.program.computed.get(id(eqn), ONCE), how)
         if primitive is _ADD_P:
             if outvars[0].aval.dtype is SINGLE:
                 note_between(self, eqn, frame, step)
@@ -282,6 +289,8 @@ class _Build(Slots):
         if inventory.size[id(inner)] <= SMALL or inventory.callers[id(inner)] == 1 or everything:
             self.inline(eqn, frame, inner, consts)
             return
+        self.slicer.done_away.add(id(inner))
+        note_given(frame, inner, eqn.invars)
         body = self.slicer.program(inner, consts, self.asked(eqn, frame))
         ins = [self.slot(frame, eqn.invars[i]) for i, _ in body.inputs]
         step = self.emit(CALL, eqn, ins, [slots.get(v, -1) for v in outvars])
@@ -308,6 +317,7 @@ class _Build(Slots):
     def sharded(self, eqn: Any, frame: Frame, inner: Any, consts: tuple[Any, ...]) -> None:
         """A shard_map: the same equations on each shard, so only what holds for whole arrays crosses."""
         within = Frame(self.slicer, inner, None, {}, dict(zip(inner.constvars, consts, strict=True)))
+        self.slicer.done_away.add(id(inner))
         saved = dict(self.slicer.axes)
         self.slicer.axes.update(dict(eqn.params["mesh"].shape))
         for outer, v in zip(eqn.outvars, inner.outvars, strict=True):

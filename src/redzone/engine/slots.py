@@ -11,8 +11,8 @@ from redzone.domains import Fact, dtype_info, scalar, top
 from redzone.engine.definitions import Definition
 from redzone.engine.frames import Frame, Slicing, constant_fact
 from redzone.engine.known import CUTS, is_known
+from redzone.engine.products import is_one
 from redzone.engine.program import SIMPLE, Program, Step
-from redzone.engine.rounding import is_one
 from redzone.frontend.compat import Literal
 from redzone.rules import Rule
 from redzone.rules.table import SAME, anything

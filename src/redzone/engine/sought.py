@@ -7,8 +7,8 @@ from typing import Any
 from redzone.engine import windows
 from redzone.engine.frames import Frame, resolve
 from redzone.engine.known import filled, is_at_hand
+from redzone.engine.products import is_one
 from redzone.engine.program import LoopShape
-from redzone.engine.rounding import is_one
 from redzone.engine.search import (
     Among,
     Lesser,

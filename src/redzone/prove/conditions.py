@@ -276,7 +276,7 @@ def restricted(program: Program, sites: Set[int]) -> Program:
     part.steps = [step for step in program.steps if step in kept]
     part._masks, part._deps, part._compared = program.behind(), program.depends(), program.compared()
     part.assumptions, part.lanes, part.unknown = program.assumptions, program.lanes, program.unknown
-    part.anew, part.sums = program.anew, program.sums
+    part.anew, part.computed = program.anew, program.computed
     part.last, part.narrowing, part.equal = program.last, program.narrowing, program.equal
     part.template, part.inputs, part.outs, part.defs = (
         program.template,
@@ -406,5 +406,7 @@ def _in_floats(name: str, low: Any, high: Any, dtype: Any) -> str:
 
 def _end(bound: Any, inward: float, dtype: Any) -> tuple[str, str]:
     """The sign that limits a number, and the limit, with as few digits as tell it from others of its type."""
-    shown, strict = str(beside(bound, None, dtype)), str(beside(bound, -inward, dtype))
+    # numpy writes halves of floats with a power of ten.
+    held = (beside(bound, toward, dtype) for toward in (None, -inward))
+    shown, strict = (min(str(number), str(float(number)), key=len) for number in held)
     return ("<", strict) if len(strict) < len(shown) else ("≤", shown)

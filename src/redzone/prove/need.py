@@ -164,10 +164,11 @@ def is_far(bound: Any) -> bool:
 
 def beside(number: Any, toward: float | None, dtype: Any) -> Any:
     """A number as a type of floats holds it, or the next one; none that may be taken for zero."""
-    held = np.asarray(number).astype(dtype)
+    with np.errstate(over="ignore"):  # more than a narrow float holds is infinite
+        held = np.asarray(number).astype(dtype)[()]
+        found = held if toward is None else np.nextafter(held, np.asarray(toward).astype(dtype))
     if toward is None:
         return held
-    found = np.nextafter(held, np.asarray(toward).astype(dtype))
     if found != 0 and abs(found) < NORMAL:
         up = toward > number
         return np.asarray((NORMAL if up else -NORMAL) if (found > 0) == up else 0.0).astype(dtype)

@@ -22,10 +22,10 @@ from redzone.engine.interleaved import interleaved, sides
 from redzone.engine.kinds import narrows
 from redzone.engine.levels import ALL
 from redzone.engine.mass import others, running_sum
+from redzone.engine.moved import MOVES
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Program, Step
 from redzone.engine.refine import Refiner
 from redzone.engine.relations import Infeasible
-from redzone.engine.rounding import MOVES
 from redzone.engine.search import Placed, Share
 from redzone.engine.wrapping import wrapped_by
 from redzone.frontend.compat import primitives

@@ -1,0 +1,139 @@
+"""All products of floats in a program, each by the inputs that go into it.
+
+A compiler takes two products of the same numbers for one, however differently they are written. It need not be known
+how: numbers that are always the same come from the same inputs, so products that have no input in common are different
+ones; and so are those with different constants.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from redzone.domains import dtype_info
+from redzone.engine.frames import Frame, calls_around
+from redzone.engine.inventory import CALLS, COND_P, SCAN_P, WHILE_P
+from redzone.engine.moved import LIMITS, MOVES, NAMES, constant_of, named
+from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives, scan_counts
+
+_P = primitives()
+_MUL, _DIV = _P["mul_p"], _P["div_p"]
+#: What rounds a number, or makes another of it.
+ROUNDED = LIMITS | named("add", "sub", "floor", "ceil", "round", "sign", "rem", "sqrt", "rsqrt", "argmax", "argmin")
+ROUNDED |= named("exp", "exp2", "log", "log1p", "expm1", "sin", "cos", "tan", "tanh")
+#: What is no product, and is made of none that a program does not write.
+_PLAIN = (
+    ROUNDED | MOVES | NAMES | named("convert_element_type", "bitcast_convert_type", "select_n", "abs", "iota", "pad")
+)
+_PLAIN |= named(
+    "gather", "dynamic_slice", "dynamic_update_slice", "scatter", "concatenate", "stack", "unstack", "split"
+)
+_PLAIN |= named("reduce_sum", "reduce_max", "reduce_min", "cumsum", "cummax", "cummin", "sort", "top_k")
+_PLAIN |= named("optimization_barrier")
+#: How many equations are looked at.
+MOST = 20000
+
+
+class Product(NamedTuple):
+    """What is known of a product."""
+
+    inputs: int
+    """The inputs of the program that it is made from, one bit for each."""
+    constant: float | None
+    """About how large the constants in it are together; None where that is not known."""
+
+
+def named_by(frame: Frame, eqn: Any) -> Any:
+    """What tells an equation from itself in another call."""
+    return id(eqn), calls_around(frame)
+
+
+def multiplied(frame: Frame) -> dict[Any, Product] | None:
+    """The products in a program and in all that it runs; None where there is too much to look at."""
+    found: dict[Any, Product] = {}
+    walk = _Walk(found)
+    bits = {v: 1 << k for k, v in enumerate(frame.jaxpr.invars)}
+    more = len(bits)
+    bits.update({v: 1 << more + k for k, v in enumerate(frame.jaxpr.constvars) if v not in frame.consts})
+    walk.through(frame, bits)
+    return found if walk.left >= 0 else None
+
+
+class _Walk:
+    """Goes through a program from its beginning, and says of each number which inputs it is made from."""
+
+    __slots__ = ("found", "left")
+
+    def __init__(self, found: dict[Any, Product]) -> None:
+        self.found = found
+        self.left = MOST
+
+    def through(self, frame: Frame, bits: dict[Any, int]) -> list[int]:
+        """The inputs that each result is made from."""
+        constants: dict[Any, float | None] = {}
+        self.left -= len(frame.jaxpr.eqns)
+        for eqn in frame.jaxpr.eqns if self.left >= 0 else ():
+            given = [0 if type(v) is Literal else bits.get(v, 0) for v in eqn.invars]
+            inputs = 0
+            for one in given:
+                inputs |= one
+            results = self.inside(frame, eqn, given, inputs)
+            for k, v in enumerate(eqn.outvars):
+                bits[v] = inputs if results is None else results[k]
+            if results is None and not dtype_info(getattr(eqn.outvars[0].aval, "dtype", None)).integral:
+                constant = _constant(frame, eqn, constants)
+                if constant != 1.0:
+                    constants[eqn.outvars[0]] = constant
+                if eqn.primitive not in _PLAIN:
+                    self.found[named_by(frame, eqn)] = Product(inputs, constant)
+        return [0 if type(v) is Literal else bits.get(v, 0) for v in frame.jaxpr.outvars]
+
+    def inside(self, frame: Frame, eqn: Any, given: list[int], inputs: int) -> list[int] | None:
+        """The same of what an equation runs; None for a plain one."""
+        primitive = eqn.primitive
+        if primitive in CALLS:
+            inner, consts = open_jaxpr(eqn.params[CALLS[primitive]])
+            if len(inner.invars) == len(given) and len(inner.outvars) == len(eqn.outvars):
+                return self.through(frame.called(eqn, inner, consts), dict(zip(inner.invars, given, strict=True)))
+        some = inner_jaxprs(eqn.params)
+        if not some:
+            return None
+        for one in some:
+            inner, consts = open_jaxpr(one)
+            # What a loop carries may be made from all that it is given.
+            bits = dict.fromkeys(inner.invars, inputs)
+            first = {SCAN_P: 0, COND_P: 1, WHILE_P: eqn.params.get("cond_nconsts", 0)}.get(primitive)
+            if first is not None:
+                count = len(inner.invars) if primitive is COND_P else eqn.params.get("body_nconsts", 0)
+                count = scan_counts(eqn.params)[0] if primitive is SCAN_P else count
+                if primitive is not WHILE_P or inner is open_jaxpr(eqn.params["body_jaxpr"])[0]:
+                    bits.update(zip(inner.invars[:count], given[first : first + count], strict=True))
+            self.through(frame.inside(inner, {}, consts), bits)
+        return [inputs] * len(eqn.outvars)
+
+
+def _constant(frame: Frame, eqn: Any, constants: dict[Any, float | None]) -> float | None:
+    """About how large the constants are in what an equation makes; None where that is not known."""
+    primitive = eqn.primitive
+    if primitive in MOVES or primitive in NAMES:
+        return 1.0 if type(eqn.invars[0]) is Literal else constants.get(eqn.invars[0], 1.0)
+    if primitive not in (_MUL, _DIV):
+        return 1.0 if primitive in ROUNDED and primitive not in LIMITS and not _adds_constant(frame, eqn) else None
+    found = 1.0
+    for k, atom in enumerate(eqn.invars):
+        size = 1.0 if type(atom) is Literal else constants.get(atom, 1.0)
+        value = constant_of(frame, atom)
+        if value is not None:
+            alike = value.size and value.dtype.kind in "fiu" and (value == value.flat[0]).all()
+            size = abs(float(value.flat[0])) if alike else None
+        if size is None or not 1e-30 < size < 1e30:
+            return None
+        found = found / size if primitive is _DIV and k else found * size
+    return found if 1e-30 < found < 1e30 else None
+
+
+def _adds_constant(frame: Frame, eqn: Any) -> bool:
+    """Whether a constant is added, which may be nothing."""
+    return eqn.primitive in _SUMS and any(constant_of(frame, atom) is not None for atom in eqn.invars)
+
+
+_SUMS = named("add", "sub")

@@ -1,0 +1,213 @@
+"""Products of floats that go into sums, and who else reads them.
+
+A compiler fuses a product with the sum that it goes into, or rounds it first, where something else reads it too. Where
+nothing but the sum does, all that compute the sum do it alike. But what reads a product is not always written down: the
+compiler takes two products of the same numbers for one, leaves out factors of 1, takes what does not change out of
+loops, and does away with calls, with what only arranges numbers and with choices by constants. So a product is a sum's
+own only where no other in the program is made from any of its inputs (`engine/multiplied.py`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from redzone.domains import dtype_info
+from redzone.engine.frames import Frame, calls_around
+from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P
+from redzone.engine.kept import adds_floats, is_done_away, keeps
+from redzone.engine.moved import LIMITS, called, named, source, unlimited, without_zero
+from redzone.engine.multiplied import ROUNDED, Product, multiplied, named_by
+from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives
+
+_P = primitives()
+_MUL, _DIV, _DOT, _BITCAST = (_P[n + "_p"] for n in ("mul", "div", "dot_general", "bitcast_convert_type"))
+SUMS = named("add", "sub")
+#: What may be a product to the compiler: a quotient is one with the inverse, and one of arrays may have a single term.
+PRODUCTS = named("mul", "div", "square", "integer_pow", "pow", "dot_general")
+#: Sums of many terms, which may be taken apart where they are not kept.
+_MANY = named("reduce_sum", "cumsum", "reduce_window_sum", "reduce_window", "conv_general_dilated", "scatter_add")
+#: Equations of floats for which it is to be found out how they are computed; others are as their operands.
+DECIDED = SUMS | _MANY | named("dot_general", "reduce_prod", "reduce_max", "reduce_min", "sort", "top_k", "scatter")
+DECIDED |= named("cumprod", "cummax", "cummin", "cumlogsumexp", "reduce_window_max", "reduce_window_min")
+_LOOPS = (SCAN_P, WHILE_P, COND_P)
+#: Among how many numbers a product is looked for that goes into a sum, and one that is the same.
+FURTHEST = 100
+#: How many numbers are looked at that one is made of.
+MOST = 1000
+#: How results are computed: once; as often as they are used, as their operands are; or not each time alike.
+ONCE, ALIKE, TWOFOLD = range(3)
+#: Kinds of terms: no product that is rounded, one that only the sum reads, one that others read too.
+_NONE, _OWN, _READ_BY_OTHERS = range(3)
+
+
+def how_computed(frame: Frame, eqn: Any) -> int:
+    """Whether what an equation makes is one number wherever it is used, given that its operands are."""
+    primitive = eqn.primitive
+    if keeps(frame, eqn):
+        return ONCE
+    if primitive in SUMS:
+        return TWOFOLD if is_twofold(frame, eqn) else ALIKE
+    if primitive in _MANY or (primitive is _DOT and _are_added(eqn)):
+        many = primitive is _DOT or any(_product(frame, atom) for atom in eqn.invars)
+        return TWOFOLD if many else ALIKE
+    return ALIKE
+
+
+def _are_added(eqn: Any) -> bool:
+    return any(eqn.invars[0].aval.shape[d] != 1 for d in eqn.params["dimension_numbers"][0][0])
+
+
+def is_one(frame: Frame, atom: Any) -> bool:
+    """Whether a number is computed alike wherever that is done (`engine/anew.py`)."""
+    slicer, waiting, seen = frame.slicer, [(frame, atom)], set[Any]()
+    for frame, atom in waiting:
+        frame, atom, _ = source(frame, atom)
+        if type(atom) is Literal or atom in frame.consts:
+            continue
+        # A function that is called twice has the same names in both.
+        name = (atom, calls_around(frame))
+        if name in seen or name in slicer.alike:
+            continue
+        eqn = frame.maker(atom)
+        if eqn is None:
+            if atom in slicer.given_anew:
+                return False
+            continue
+        seen.add(name)
+        if eqn.primitive in _LOOPS or eqn.primitive in CALLS:
+            if how_run(frame, eqn) == TWOFOLD:
+                return False
+        elif not dtype_info(getattr(atom.aval, "dtype", None)).integral:
+            how = how_computed(frame, eqn)
+            if how == TWOFOLD:
+                return False
+            if how == ONCE:
+                continue
+        waiting += [(frame, one) for one in eqn.invars if dtype_info(getattr(one.aval, "dtype", None)).kind != "b"]
+        if len(waiting) > MOST:
+            return False
+    slicer.alike |= seen
+    return True
+
+
+def how_run(frame: Frame, eqn: Any) -> int:
+    """The same of loops and branches, which are computed once unless the compiler does away with them, and of calls."""
+    if eqn.primitive in _LOOPS and not is_done_away(frame, eqn):
+        return ONCE
+    return TWOFOLD if any(adds_floats(open_jaxpr(one)[0]) for one in inner_jaxprs(eqn.params)) else ALIKE
+
+
+def is_twofold(frame: Frame, eqn: Any) -> bool:
+    """Whether a sum of floats may be another number in another place (`engine/anew.py`).
+
+    Where nothing but the sum reads a product in it, all that compute the sum fuse the two, or none does. Of two
+    products in it one may be fused here and the other there.
+    """
+    kinds = [_product(frame, atom) for atom in eqn.invars]
+    return max(kinds) == _READ_BY_OTHERS or min(kinds) > 0
+
+
+def may_be_product(frame: Frame, atom: Any) -> bool:
+    """Whether a number may be a product, or one that was arranged, chosen or limited by nothing."""
+    return _product(frame, atom) != _NONE
+
+
+def _product(frame: Frame, atom: Any) -> int:
+    """Whether a term of a sum may be a product that is rounded, and whether anything else reads that."""
+    waiting, found = [(frame, atom, True)], _NONE
+    for frame, atom, alone in waiting:
+        if type(atom) is Literal or atom in frame.consts or found == _READ_BY_OTHERS:
+            continue
+        alone = alone and frame.slicer.is_read_once(frame.jaxpr, atom)
+        outer = frame.bindings.get(atom)
+        if outer is not None and frame.parent is not None:
+            waiting.append((frame.parent, outer, alone))
+            continue
+        made = frame.maker(atom)
+        if made is None:
+            continue
+        before = _before(frame, made, atom)
+        if before is None or len(waiting) > FURTHEST:
+            return _READ_BY_OTHERS
+        if made.primitive in PRODUCTS and not _is_exact(made):
+            own = alone and not _is_made_again(frame, made)
+            found = max(found, _OWN if own else _READ_BY_OTHERS)
+            continue
+        waiting += [(at, one, alone) for at, one in before]
+    return found
+
+
+def _before(frame: Frame, made: Any, atom: Any) -> list[tuple[Frame, Any]] | None:
+    """The floats that a number may be, or be a product of, as it is made; None where nobody knows."""
+    primitive = made.primitive
+    if primitive in CALLS:
+        inner = called(frame, made, atom) if primitive is not SHARD_MAP_P else None
+        return None if inner is None else [inner]
+    if primitive in _LOOPS:
+        return None if is_done_away(frame, made) else []
+    if primitive in ROUNDED:
+        kept = unlimited(frame, made) if primitive in LIMITS else None
+        if primitive in SUMS:
+            kept = without_zero(frame, made)
+        return [] if kept is None else [(frame, kept)]
+    if primitive not in PRODUCTS and keeps(frame, made):
+        return []
+    if primitive is _BITCAST:
+        return [(frame, made.invars[0])]
+    return [(frame, one) for one in made.invars if not dtype_info(getattr(one.aval, "dtype", None)).integral]
+
+
+def _is_exact(made: Any) -> bool:
+    """Whether a product is one with a power of two, or a quotient by it."""
+    places = {_MUL: (0, 1), _DIV: (1,)}.get(made.primitive, ())
+    literals = [made.invars[k].val for k in places if type(made.invars[k]) is Literal]
+    numbers = [float(val) for val in literals if np.ndim(val) == 0]
+    return any(math.isfinite(n) and abs(math.frexp(n)[0]) == 0.5 for n in numbers)
+
+
+def _is_made_again(frame: Frame, made: Any) -> bool:
+    """Whether the compiler may take another product for this one."""
+    top = frame
+    while top.parent is not None and top.parent is not top:
+        top = top.parent
+    if id(top.jaxpr) in top.slicer.done_away:
+        # What runs it is part of the same program, and not looked at from here.
+        return True
+    known = top.slicer.multiplied.get(id(top.jaxpr))
+    if known is None:
+        known = top.slicer.multiplied[id(top.jaxpr)] = (top.jaxpr, multiplied(top))
+    mine = known[1].get(named_by(frame, made)) if known[1] is not None else None
+    if known[1] is None or mine is None:
+        return True
+    within = _within(frame, made)
+    return any(_may_be_one(mine, other) for name, other in known[1].items() if other is not mine and name not in within)
+
+
+def _within(frame: Frame, made: Any) -> set[Any]:
+    """The products that a product is made of, and nothing else reads."""
+    waiting, found = [(frame, one) for one in made.invars], set[Any]()
+    for frame, atom in waiting:
+        if type(atom) is Literal or atom in frame.consts or len(waiting) > FURTHEST:
+            continue
+        if not frame.slicer.is_read_once(frame.jaxpr, atom):
+            continue
+        outer = frame.bindings.get(atom)
+        if outer is not None and frame.parent is not None:
+            waiting.append((frame.parent, outer))
+            continue
+        eqn = frame.maker(atom)
+        if eqn is not None:
+            found.add(named_by(frame, eqn))
+            waiting += _before(frame, eqn, atom) or ()
+    return found
+
+
+def _may_be_one(one: Product, other: Product) -> bool:
+    if not one.inputs & other.inputs:
+        return False
+    if one.constant is None or other.constant is None:
+        return True
+    return math.isclose(one.constant, other.constant, rel_tol=1e-4)
