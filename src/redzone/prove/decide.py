@@ -177,7 +177,8 @@ class Deciding(Conditioned):
         """Settle the accesses whose results are thrown away whenever they are outside."""
         sites = [site for site, _ in open_sites]
         exact = Exact(self.traced.inputs, self.facts, self.work["masks"], spills=False)
-        found = masked_sites(self.analysis, self.traced.jaxpr, self.facts, sites, self.thrown, self.limited, exact)
+        closed = self.traced.jaxpr
+        found = masked_sites(self.analysis, closed, self.facts, sites, self.thrown, self.limited, exact, self.used)
         may_leave = [(site, seen) for site, seen in open_sites if id(site.eqn) in found]
         # What throws it away may also be what keeps it inside.
         self.exactly(result, may_leave)
@@ -221,7 +222,9 @@ class Deciding(Conditioned):
             key = id(site.eqn)
             if key in self.wraps:
                 continue
-            outcome = exact.decide(site, seen)
+            # Where masks throw some of it away, what the rest takes is all that is asked.
+            shown = self.where_seen(exact, site)
+            outcome = shown if shown is not None else exact.decide(site, seen)
             if (outcome is None or outcome.needs is None) and all(_is_close(site, one) for one in seen):
                 # Whatever the inputs are, the program keeps the index close to its array, if not inside.
                 self.limited.add(key)
@@ -241,6 +244,7 @@ class Deciding(Conditioned):
                 self.certain[key] = tuple(sorted(iterations))[:HINTS]
             if outcome.needs is not None and (outcome.needs or outcome.relations):
                 found[key] = Proposal(outcome.needs, len(made) == len(outcome.cases), None, relations=outcome.relations)
+                found[key].seen = shown is not None
         open_sites[:] = [one for one in open_sites if result[id(one[0].eqn)].verdict is Verdict.UNKNOWN]
         self.timings["exact"] += time.perf_counter() - started
         return found
@@ -357,6 +361,10 @@ class Deciding(Conditioned):
             if id(site.eqn) in self.in_lanes:
                 access.decided_by = "condition in running lanes"
                 access.message += "; lanes of a batched loop that are done may leave, their results are thrown away"
+            if proposal.seen:
+                access.decided_by = "condition where it is used"
+                what = "read" if site.effect == "read" else "written"
+                access.message += f"; what is {what} outside then is thrown away"
             if wraps:
                 access.rule = "RZ204"
                 access.message += "; mode='drop' does not drop a negative index, it wraps"

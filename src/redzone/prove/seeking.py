@@ -359,10 +359,11 @@ class Seeking:
             if not source.open_below and not at_most(uniform.lo, whole.lo):
                 return True
         sources = self.traced.inputs
+        # What masks let through hangs on how far they do: an input without a promise among several is to keep it.
+        is_broken = all if proposal.seen else any
         return any(
-            not (sources[leaf].open_above or sources[leaf].open_below)
+            is_broken(not (sources[leaf].open_above or sources[leaf].open_below) for _, _, leaf in relation.terms)
             for relation in proposal.relations
-            for _, _, leaf in relation.terms
         )
 
 
