@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax
+import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
@@ -748,3 +749,157 @@ def bytes_that_wrap_before_the_end(x, limit):
         return i + jnp.where(total > limit, 30, 90).astype(jnp.int8), n + 1, total
 
     return lax.while_loop(lambda state: (state[0] < 100) & (state[1] < 60), body, (jnp.int8(0), 0, 0.0))
+
+
+# A stack that an inner loop takes as much from as it likes: each step of the outer one adds one, so it holds no more
+# than there were steps.
+
+
+@case(i32(30))
+def the_next_greater_by_a_stack(x):
+    def step(carry, i):
+        stack, top, out = carry
+
+        def less(state):
+            return (state[0] > 0) & (x[stack[state[0] - 1]] < x[i])  #: safe
+
+        def pop(state):
+            top, out = state
+            return top - 1, out.at[stack[top - 1]].set(i)  #: safe
+
+        top, out = lax.while_loop(less, pop, (top, out))
+        return (stack.at[top].set(i), top + 1, out), None  #: safe
+
+    empty = jnp.zeros(30, np.int32)
+    return lax.scan(step, (empty, 0, empty), jnp.arange(30))[0][2]
+
+
+@case(i32(30))
+def the_same_by_a_stack_of_one_less(x):
+    def step(carry, i):
+        stack, top = carry
+        top = lax.while_loop(lambda n: (n > 0) & (x[stack[n - 1]] < x[i]), lambda n: n - 1, top)  #: safe
+        return (stack.at[top].set(i), top + 1), None  #: unsafe
+
+    return lax.scan(step, (jnp.zeros(29, np.int32), 0), jnp.arange(30))[0][0]
+
+
+# A cursor that an inner loop moves on by as much as it finds, and the outer one by one more.
+
+
+@case(i32(64))
+def lengths_of_words(text):
+    def word(state):
+        at, n, out = state
+        end = lax.while_loop(lambda j: (j < 64) & (text[jnp.minimum(j, 63)] != 32), lambda j: j + 1, at)  #: safe
+        return end + 1, n + 1, out.at[n].set(end - at)  #: safe
+
+    return lax.while_loop(lambda s: s[0] < 64, word, (0, 0, jnp.zeros(64, np.int32)))[2]
+
+
+@case(i32(64))
+def lengths_of_words_with_room_for_one_less(text):
+    def word(state):
+        at, n, out = state
+        end = lax.while_loop(lambda j: (j < 64) & (text[jnp.minimum(j, 63)] != 32), lambda j: j + 1, at)  #: safe
+        return end + 1, n + 1, out.at[n].set(end - at)  #: unsafe
+
+    return lax.while_loop(lambda s: s[0] < 64, word, (0, 0, jnp.zeros(63, np.int32)))[2]
+
+
+# A flag and a cursor that a branch yields together.
+
+
+@case(i32(32))
+def up_to_a_zero_or_the_end(text):
+    def step(state):
+        at, _, n = state
+        return lax.cond(text[at] == 0, lambda: (at, True, n), lambda: (at + 1, at + 1 >= 32, n + 1))  #: safe
+
+    return lax.while_loop(lambda s: ~s[1], step, (0, False, 0))[2]
+
+
+@case(i32(32))
+def up_to_a_zero_or_past_the_end(text):
+    def step(state):
+        at, _, n = state
+        return lax.cond(text[at] == 0, lambda: (at, True, n), lambda: (at + 1, at + 1 > 32, n + 1))  #: unsafe
+
+    return lax.while_loop(lambda s: ~s[1], step, (0, False, 0))[2]
+
+
+@case(i32(8), i32())
+def a_place_and_whether_there_is_one(x, i):
+    at, found = lax.cond((i >= 0) & (i < 8), lambda: (i, True), lambda: (-9, False))
+    return lax.cond(found, lambda: x[at], lambda: 0)  #: safe
+
+
+@case(i32(8), i32())
+def a_place_and_whether_there_is_none(x, i):
+    at, found = lax.cond((i >= 0) & (i < 8), lambda: (i, False), lambda: (-9, True))
+    return lax.cond(found, lambda: x[at], lambda: 0)  #: unsafe
+
+
+# After `while a and (b or c)`, either a has failed or both others have.
+
+
+@case(i32(8), i32(50))
+def matches_of_a_pattern(pattern, text):
+    def border(i, state):
+        f, k = state
+        k = lax.while_loop(lambda k: (k > 0) & (pattern[k] != pattern[i]), lambda k: f[k - 1], k)  #: safe
+        k = jnp.where(pattern[k] == pattern[i], k + 1, k)  #: safe
+        return f.at[i].set(k), k  #: safe
+
+    f, _ = lax.fori_loop(1, 8, border, (jnp.zeros(8, np.int32), 0))
+
+    def step(k, letter):
+        def differs(k):
+            return (k > 0) & ((k == 8) | (pattern[jnp.minimum(k, 7)] != letter))  #: safe
+
+        k = lax.while_loop(differs, lambda k: f[k - 1], k)  #: safe
+        k = jnp.where(pattern[k] == letter, k + 1, k)  #: safe
+        return k, k == 8
+
+    return lax.scan(step, 0, text)[1]
+
+
+@case(i32(8), i32(min=0, max=8), i32())
+def after_a_loop_that_two_tests_end(x, n, stop):
+    n = lax.while_loop(lambda n: (n > 0) & ((n == 8) | (n > stop)), lambda n: n - 1, n)
+    return x[n]  #: safe
+
+
+@case(i32(8), i32(min=0, max=8), i32())
+def after_a_loop_that_one_of_two_tests_ends(x, n, stop):
+    n = lax.while_loop(lambda n: (n > 0) & ((n == 8) & (n > stop)), lambda n: n - 1, n)
+    return x[n]  #: unsafe
+
+
+# Where some pair of neighbours is still within n tokens, there are two at least.
+
+
+@case(i32(32), i32(min=0, max=32))
+def merging_pairs_of_tokens(tokens, n):
+    def merge(state):
+        tokens, n, _ = state
+        after = jnp.roll(tokens, -1)
+        ok = (tokens == 1) & (after == 2) & (jnp.arange(32) + 1 < n)
+        i, some = jnp.argmax(ok), ok.any()
+        merged = jnp.where(jnp.arange(32) <= i, tokens, after).at[i].set(3)  #: safe
+        return jnp.where(some, merged, tokens), jnp.where(some, n - 1, n), some
+
+    tokens, n, _ = lax.while_loop(lambda s: s[2], merge, (tokens, n, True))
+    return tokens[jnp.maximum(n - 1, 0)]  #: safe
+
+
+@case(i32(6), i32(6), i32(min=0, max=8))
+def some_element_says_how_many(x, y, n):
+    some = ((jnp.arange(6) + 3 < n) & (y > 0)).any()
+    return lax.dynamic_slice(x, (jnp.where(some, n - 4, 0),), (2,))  #: safe
+
+
+@case(i32(6), i32(6), i32(min=0, max=8))
+def some_element_says_less(x, y, n):
+    some = ((jnp.arange(6) + 3 < n) | (y > 0)).any()
+    return lax.dynamic_slice(x, (jnp.where(some, n - 4, 0),), (2,))  #: unsafe

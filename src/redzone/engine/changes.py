@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from redzone.domains import dtype_info, summarised
 from redzone.domains.symbolic import larger, smaller
-from redzone.engine.program import COND, SIMPLE, Program, Step
+from redzone.engine.nested import first_of, moved_by
+from redzone.engine.program import COND, SIMPLE, WHILE, Program, Step
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
@@ -36,6 +37,8 @@ def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int =
         return None
     if step.kind == COND:
         return _changed_by_branches(step, first, step.outs.index(slot), depth - 1)
+    if step.kind == WHILE:
+        return _changed_by_while(body, env, first, step, slot, depth - 1)
     if step.kind != SIMPLE:
         return None
     if step.rule is SAME:
@@ -59,6 +62,51 @@ def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int =
         return functools.reduce(_hull, changes)
     if primitive is _CONVERT and step.eqn.invars[0].aval.dtype == step.eqn.outvars[0].aval.dtype:
         return change_of(body, env, first, step.ins[0], depth - 1)
+    return None
+
+
+def _changed_by_while(body: Program, env: list[Any], first: int, step: Step, slot: int, depth: int) -> Ends | None:
+    """The same through a loop in the body, however often that runs."""
+    carry, start = first_of(step, slot)
+    before = change_of(body, env, first, start, depth) if carry >= 0 else None
+    by = moved_by(step, env, carry, change_of, depth) if before is not None else None
+    return None if before is None or by is None else (before[0] + by[0], before[1] + by[1])
+
+
+def added_at_most(body: Program, env: list[Any], first: int, slot: int, up: bool, depth: int = 8) -> int | None:
+    """The most that an iteration adds to a carry, or takes away, where all else moves it the other way and never wraps.
+
+    So after so many iterations it is no farther up, or down, than so many times that from its first value, whatever
+    bounds it on the other side, if that does not wrap either.
+    """
+    if slot == first:
+        return 0
+    step = body.defs.get(slot)
+    if step is None or depth == 0:
+        return None
+    again = functools.partial(added_at_most, body, env, first, up=up, depth=depth - 1)
+    if step.kind == WHILE:
+        carry, start = first_of(step, slot)
+        before = again(start) if carry >= 0 else None
+        by = moved_by(step, env, carry, change_of, depth - 1) if before is not None else None
+        return None if before is None or by is None else before + max(by[1] if up else -by[0], 0)
+    primitive = step.eqn.primitive if step.kind == SIMPLE else None
+    if step.rule is SAME and step.kind == SIMPLE:
+        return again(step.ins[0])
+    if primitive is _SELECT:
+        cases = [again(case) for case in step.ins[1:]]
+        known = [n for n in cases if n is not None]
+        return max(known) if len(known) == len(cases) else None
+    if primitive is _ADD or primitive is _SUB:
+        for mine, other in ((0, 1), (1, 0)) if primitive is _ADD else ((0, 1),):
+            before, by_ = again(step.ins[mine]), env[step.ins[other]]
+            if before is None or by_ is None:
+                continue
+            fact = summarised(by_)
+            if type(fact.lo) is not int or type(fact.hi) is not int:
+                return None
+            least, most = (fact.lo, fact.hi) if (primitive is _ADD) is up else (-fact.hi, -fact.lo)
+            return before + most if least >= 0 else None
     return None
 
 

@@ -77,6 +77,8 @@ class Context:
     """Further calls with equal facts, for which this run stands too: who calls, and where."""
 
 
+#: By branch of a cond that may be taken: what it yields, and the environment of its run.
+Apart = dict[int, tuple[list[Any], list[Any]]]
 #: Called in the final pass for each access reached: the site, one fact per column, where it happened.
 Observer = Callable[[Site, list[Fact], Step, Context], None]
 
@@ -479,7 +481,7 @@ class Runner:
         last = len(step.bodies) - 1
         lo, hi = _branches(which, last)
         results: list[Fact | None] = [None] * len(step.outs)
-        apart: dict[int, list[Any]] = {}
+        apart: Apart = {}
         """By branch, what it yields: another cond on the same number takes the same branch."""
         for k in range(lo, hi + 1):
             facts: list[Fact] | None
@@ -491,7 +493,7 @@ class Runner:
                     continue
             body = step.bodies[k]
             inner = self.run(body, [facts[i] for i in step.extra[k]], context is not None, context, step, k)
-            apart[k] = [inner[s] if s >= 0 else None for s in body.outs]
+            apart[k] = ([inner[s] if s >= 0 else None for s in body.outs], inner)
             for i, out in enumerate(step.outs):
                 if out >= 0 and i not in body.errors:
                     fact, old = inner[body.outs[i]], results[i]
@@ -509,8 +511,8 @@ class Runner:
             return None
         if _asked_by(program, made.ins[0]) != _asked_by(program, step.ins[0]):
             return None
-        results = (env[made.apart] or {}).get(k)
-        fact: Fact | None = None if results is None else results[made.outs.index(slot)]
+        branch = (env[made.apart] or {}).get(k)
+        fact: Fact | None = None if branch is None else branch[0][made.outs.index(slot)]
         return fact
 
     def inputs_of_branch(self, program: Program, env: list[Any], step: Step, k: int, last: int) -> list[Fact] | None:

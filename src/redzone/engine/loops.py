@@ -18,6 +18,7 @@ from redzone.engine.determined import determined, looked_at, row_of
 from redzone.engine.entered import at_entries, is_worth_a_look, narrowed
 from redzone.engine.growing import bounded_growth, count_exactly, count_up, grown
 from redzone.engine.lanes import stay_apart
+from redzone.engine.nested import while_key
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import LoopShape, Program, Step
 from redzone.engine.replaced import first_or_replaced
@@ -206,15 +207,7 @@ def _while(
 ) -> None:
     (body, test), shape = step.bodies, step.extra
     when, batched, asked = condition.when, condition.batched, condition.asked
-    # Two loops may have one body and not one condition, or both and be given other values that look alike.
-    key = (
-        "while",
-        test,
-        condition.given_alike(),
-        tuple([f.key() for f in inputs]),
-        tuple([f.key() for f in asked]),
-        tuple([f.key() for f in inits]),
-    )
+    key = while_key(step, inputs, asked, inits)
     known = body.memo.get(key)
     if known is None:
         carries = Carries(body, shape, inits, [v.aval for v in step.eqn.outvars])
@@ -284,8 +277,9 @@ def _while(
                     closer = each_that_goes_on(carries, when, lambda held: runner.run(body, feed(held), False), trips)
                     carries.now = rest
                     run()
-        known = body.memo[key] = (carries.now, enters, inside, entered, condition.toward, closer)
-    now, enters, inside, entered, condition.toward, closer = known
+        goes_in = when(carries.now, 1) if enters and not batched else None
+        known = body.memo[key] = (carries.now, enters, inside, entered, condition.toward, closer, goes_in)
+    now, enters, inside, entered, condition.toward, closer, _ = known
     checked = condition.tested(now, context is not None)
     if enters and context is not None:
         held = when(now, 1)
