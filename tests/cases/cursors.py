@@ -791,7 +791,7 @@ def the_same_by_a_stack_of_one_less(x):
 def lengths_of_words(text):
     def word(state):
         at, n, out = state
-        end = lax.while_loop(lambda j: (j < 64) & (text[jnp.minimum(j, 63)] != 32), lambda j: j + 1, at)  #: safe
+        end = lax.while_loop(lambda j: (j < 64) & (text[jnp.minimum(j, 63)] > 0), lambda j: j + 1, at)  #: safe
         return end + 1, n + 1, out.at[n].set(end - at)  #: safe
 
     return lax.while_loop(lambda s: s[0] < 64, word, (0, 0, jnp.zeros(64, np.int32)))[2]
@@ -801,7 +801,7 @@ def lengths_of_words(text):
 def lengths_of_words_with_room_for_one_less(text):
     def word(state):
         at, n, out = state
-        end = lax.while_loop(lambda j: (j < 64) & (text[jnp.minimum(j, 63)] != 32), lambda j: j + 1, at)  #: safe
+        end = lax.while_loop(lambda j: (j < 64) & (text[jnp.minimum(j, 63)] > 0), lambda j: j + 1, at)  #: safe
         return end + 1, n + 1, out.at[n].set(end - at)  #: unsafe
 
     return lax.while_loop(lambda s: s[0] < 64, word, (0, 0, jnp.zeros(63, np.int32)))[2]
@@ -903,3 +903,8 @@ def some_element_says_how_many(x, y, n):
 def some_element_says_less(x, y, n):
     some = ((jnp.arange(6) + 3 < n) | (y > 0)).any()
     return lax.dynamic_slice(x, (jnp.where(some, n - 4, 0),), (2,))  #: unsafe
+
+
+@case(i32(6), i32(6, min=0, max=9))
+def some_element_is_true(x, y):
+    return lax.cond((y < 6).any(), lambda: x[jnp.minimum(y, 7)], lambda: x * 0)  #: unsafe

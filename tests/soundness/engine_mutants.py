@@ -84,6 +84,18 @@ def _the_first_part(right: Any) -> Any:
     return unstacked
 
 
+def _the_first_branch(right: Any) -> Any:
+    def taken(self: Any, step: Any, slot: int, fact: Fact) -> None:
+        every = self.env[step.apart]
+        self.env[step.apart] = dict([*every.items()][:1])
+        try:
+            right(self, step, slot, fact)
+        finally:
+            self.env[step.apart] = every
+
+    return taken
+
+
 def _any_comparison(_: Any) -> Any:
     def flags(program: Any, slot: int) -> Any:
         made = hot.made_by(program, slot)
@@ -1022,5 +1034,35 @@ ENGINE_MUTANTS = [
         "prove.element_sums:made_from",
         lambda right: lambda program, env, slot: right(program, env, slot)._replace(times=1, plus=0),
         "sums.what_is_kept_without_what_is_not",
+    ),
+    EngineMutant(
+        "a loop in a body that moves on moves by nine at least",
+        "engine.changes:moved_by",
+        lambda right: lambda *args: (found := right(*args)) and (max(found[0], 9), max(found[1], 9)),
+        "cursors.lengths_of_words_with_room_for_one_less",
+    ),
+    EngineMutant(
+        "what is taken away in a loop makes up for what is added",
+        "engine.growing:added_at_most",
+        _constant(0),
+        "cursors.the_same_by_a_stack_of_one_less",
+    ),
+    EngineMutant(
+        "of several branches the first was taken",
+        "engine.refine:Refiner.taken",
+        _the_first_branch,
+        "cursors.up_to_a_zero_or_past_the_end",
+    ),
+    EngineMutant(
+        "what some element is all are",
+        "engine.refine:Refiner.some_element",
+        lambda right: lambda self, step: self.narrow(step.ins[0], scalar(1), levels.ALL),
+        "cursors.some_element_is_true",
+    ),
+    EngineMutant(
+        "masks of one use hold for all",
+        "prove.exact:Exact.decide_seen",
+        lambda right: lambda self, site, uses: right(self, site, uses[:1]),
+        "masked.a_span_under_two_masks",
     ),
 ]
