@@ -908,3 +908,46 @@ def some_element_says_less(x, y, n):
 @case(i32(6), i32(6, min=0, max=9))
 def some_element_is_true(x, y):
     return lax.cond((y < 6).any(), lambda: x[jnp.minimum(y, 7)], lambda: x * 0)  #: unsafe
+
+
+# Taking as many as there are: what is left is never less than none.
+
+
+@case(i32(16), i32(min=0, max=16), i32(4, min=0, max=8))
+def pages_from_a_free_list(free, count, wanted):
+    def step(count, n):
+        take, k = jnp.minimum(n, count), jnp.arange(8)
+        pages = jnp.where(k < take, free[count - 1 - k], -1)  #: safe
+        return count - take, pages
+
+    return lax.scan(step, count, wanted)[1]
+
+
+@case(i32(16), i32(min=0, max=16), i32(4, min=0, max=8))
+def pages_from_a_free_list_that_may_have_fewer(free, count, wanted):
+    def step(count, n):
+        count = count - jnp.minimum(n, 4)
+        return count, lax.dynamic_slice(free, (count,), (1,))  #: unsafe
+
+    return lax.scan(step, count, wanted)[1]
+
+
+@case(i32(16), i32(min=0, max=16), i32(4, min=0, max=8))
+def a_free_list_after_what_was_taken(free, count, wanted):
+    def step(count, n):
+        count = count - jnp.minimum(n, count)
+        return count, lax.dynamic_slice(free, (jnp.minimum(count, 15),), (1,))  #: safe
+
+    return lax.scan(step, count, wanted)[1]
+
+
+@case(i32(6), i32(min=-5, max=5), i32(min=-5, max=5))
+def how_much_more_than_another(x, a, b):
+    more, less = jnp.maximum(a, b) - b, b - jnp.maximum(a, b)
+    first = lax.dynamic_slice(x, (jnp.minimum(more, 5),), (1,))  #: safe
+    return first, lax.dynamic_slice(x, (-jnp.maximum(less, -5),), (1,))  #: safe
+
+
+@case(i32(6), i8(min=-100, max=100), i8(min=-100, max=100))
+def how_much_more_than_another_where_it_wraps(x, a, b):
+    return lax.dynamic_slice(x, (jnp.minimum(jnp.maximum(a, b) - b, 5),), (1,))  #: unsafe

@@ -29,6 +29,7 @@ from redzone.engine.partition import Partition, limited, partition
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import BLENDED, Refiner, assuming, is_flag
 from redzone.engine.relations import Infeasible
+from redzone.engine.remaining import Remaining, left_over, remaining
 from redzone.engine.rounding import ADDED_ONCE
 from redzone.engine.share import quotient
 from redzone.engine.tabulate import SPREAD, tabulated
@@ -428,7 +429,7 @@ class Runner:
         factors, rule, fact = step.extra, step.rule, env[step.outs[0]]
         if factors is None and rule is _SUB:
             # From here on it is known not to be one, or to be one.
-            factors = step.extra = _running_sum(program, step) or ()
+            factors = step.extra = _running_sum(program, step) or remaining(program, step) or ()
             step.volatile = bool(factors)
         elif factors is None and rule in _JOINING:
             factors = interleaved(program, step) or (partition(program, step) if rule is _ADD else None)
@@ -436,6 +437,9 @@ class Runner:
             step.volatile = bool(factors)
         if type(factors) is Step:
             env[step.outs[0]] = before(program, env, factors, fact)
+            return
+        if type(factors) is Remaining:
+            env[step.outs[0]] = left_over(env, step, factors, fact)
             return
         if type(factors) is Interleaved:
             env[step.outs[0]] = put_together(env, step, factors, fact)
