@@ -951,3 +951,47 @@ def how_much_more_than_another(x, a, b):
 @case(i32(6), i8(min=-100, max=100), i8(min=-100, max=100))
 def how_much_more_than_another_where_it_wraps(x, a, b):
     return lax.dynamic_slice(x, (jnp.minimum(jnp.maximum(a, b) - b, 5),), (1,))  #: unsafe
+
+
+# Counts kept in an array, one more at one place in each iteration: none is more than the iterations so far.
+
+
+@case(i32(50, min=0, max=9))
+def the_next_free_slot_of_each_cell(cells):
+    def step(i, carry):
+        counts, slots = carry
+        cell = cells[i]  #: safe
+        n = counts[cell]  #: safe
+        return counts.at[cell].add(1), slots.at[cell, n].set(i)  #: safe
+
+    return lax.fori_loop(0, 50, step, (jnp.zeros(10, np.int32), jnp.zeros((10, 50), np.int32)))[1]
+
+
+@case(i32(50, min=0, max=9))
+def the_next_free_slot_of_each_cell_with_too_few(cells):
+    def step(i, carry):
+        counts, slots = carry
+        cell = cells[i]  #: safe
+        n = counts[cell]  #: safe
+        slots = slots.at[cell, n].set(i)  #: unsafe
+        return counts.at[cell].add(1), slots  #: safe
+
+    return lax.fori_loop(0, 50, step, (jnp.zeros(10, np.int32), jnp.zeros((10, 49), np.int32)))[1]
+
+
+@case(i32(20, 2, min=0, max=9))
+def counts_of_two_places_at_once(pairs):
+    def step(counts, pair):
+        room = jnp.zeros(39).at[counts[pair[0]]].set(1.0)  #: safe
+        return counts.at[pair].add(1), room  #: safe
+
+    return lax.scan(step, jnp.zeros(10, np.int32), pairs)[1]
+
+
+@case(i32(20, 2, min=0, max=9))
+def counts_of_two_places_at_once_with_too_few(pairs):
+    def step(counts, pair):
+        room = jnp.zeros(38).at[counts[pair[0]]].set(1.0)  #: safe unsafe
+        return counts.at[pair].add(1), room  #: safe
+
+    return lax.scan(step, jnp.zeros(10, np.int32), pairs)[1]

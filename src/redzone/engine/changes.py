@@ -10,6 +10,7 @@ from redzone.domains.symbolic import larger, smaller
 from redzone.engine.nested import first_of, moved_by
 from redzone.engine.program import COND, SIMPLE, WHILE, Program, Step
 from redzone.frontend.compat import primitives
+from redzone.rules.indexing import updates_of
 from redzone.rules.table import SAME
 
 #: Numbers beyond this are no bounds of anything that is counted.
@@ -22,6 +23,7 @@ End = tuple[Any, Any]
 ENDS = 4
 
 _ADD, _SUB, _SELECT, _CONVERT = (primitives()[n] for n in ("add_p", "sub_p", "select_n_p", "convert_element_type_p"))
+_SCATTER_ADD = primitives()["scatter_add_p"]
 _LIMITS = _MAX, _MIN, _CLAMP = tuple(primitives()[n] for n in ("max_p", "min_p", "clamp_p"))
 
 
@@ -62,7 +64,19 @@ def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int =
         return functools.reduce(_hull, changes)
     if primitive is _CONVERT and step.eqn.invars[0].aval.dtype == step.eqn.outvars[0].aval.dtype:
         return change_of(body, env, first, step.ins[0], depth - 1)
+    if primitive is _SCATTER_ADD:
+        change, by = change_of(body, env, first, step.ins[0], depth - 1), _scattered(env, step)
+        return None if change is None or by is None else (change[0] + by[0], change[1] + by[1])
     return None
+
+
+def _scattered(env: list[Any], step: Step) -> tuple[int, int] | None:
+    """Bounds on how much a scatter adds to each element: none of its updates, or all of them, or what is between."""
+    fact, count = env[step.ins[2]], updates_of(step.eqn)
+    by = None if fact is None else summarised(fact)
+    if by is None or type(count) is not int or type(by.lo) is not int or type(by.hi) is not int:
+        return None
+    return min(by.lo, 0) * count, max(by.hi, 0) * count
 
 
 def _changed_by_while(body: Program, env: list[Any], first: int, step: Step, slot: int, depth: int) -> Ends | None:
@@ -97,6 +111,11 @@ def added_at_most(body: Program, env: list[Any], first: int, slot: int, up: bool
         cases = [again(case) for case in step.ins[1:]]
         known = [n for n in cases if n is not None]
         return max(known) if len(known) == len(cases) else None
+    if primitive is _SCATTER_ADD:
+        before, by = again(step.ins[0]), _scattered(env, step)
+        if before is None or by is None or (by[0] if up else by[1]):
+            return None
+        return before + (by[1] if up else -by[0])
     if primitive is _ADD or primitive is _SUB:
         for mine, other in ((0, 1), (1, 0)) if primitive is _ADD else ((0, 1),):
             before, by_ = again(step.ins[mine]), env[step.ins[other]]

@@ -26,7 +26,7 @@ from redzone.prove.conditions import Common
 from redzone.prove.elements import LOOKS, Elements, is_bool
 from redzone.prove.need import APART, FAR, Need
 from redzone.prove.pieces import PIECES, NotAffine, Place, Work
-from redzone.prove.reach import NEAR, ByType, by_inputs, in_inputs, is_limited, span_of
+from redzone.prove.reach import NARROW, NEAR, ByType, by_inputs, in_inputs, is_limited, span_of
 from redzone.report.model import Condition
 from redzone.stages import recorded
 
@@ -480,6 +480,8 @@ class Exact:
             for atom, (lo, hi) in case.region.box.items():
                 if atom.leaf < 0 or atom not in group:
                     continue
+                if _is_wrapped_back(case, atom, lo, hi) and _is_plain(atom, hi + 1, FAR):
+                    return atom, hi + 1, FAR
                 # A bound as far as the number that stands for none would be no bound.
                 if lo > atom.lo and (hi >= atom.hi or lo > 0) and abs(lo - 1) < FAR and _is_plain(atom, -FAR, lo - 1):
                     return atom, -FAR, lo - 1
@@ -702,6 +704,15 @@ def _is_made(case: Case, by_type: ByType) -> bool:
     if case.wrapped or any(span_of(case.region, a)[1] < 0 for a in case.index.terms):
         return False
     return is_limited(case.index if case.above else -case.index, case.region, by_type)
+
+
+def _is_wrapped_back(case: Case, atom: Atom, lo: int, hi: int) -> bool:
+    """Whether only numbers that wrap lead to a region from below it: bytes of which a letter's number was taken.
+
+    Those above it do not, and are what is meant, though the lowest may have wrapped so far that they are inside again.
+    """
+    narrow = atom.lo == 0 and (atom.lo, atom.hi) in NARROW
+    return narrow and lo > 0 and hi < atom.hi and case.index.terms.get(atom) == 1 and case.index.const > atom.hi // 2
 
 
 def _is_plain(atom: Atom, lo: int, hi: int) -> bool:
