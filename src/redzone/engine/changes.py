@@ -65,8 +65,8 @@ def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int =
     if primitive is _CONVERT and step.eqn.invars[0].aval.dtype == step.eqn.outvars[0].aval.dtype:
         return change_of(body, env, first, step.ins[0], depth - 1)
     if primitive is _SCATTER_ADD:
-        change, by = change_of(body, env, first, step.ins[0], depth - 1), _scattered(env, step)
-        return None if change is None or by is None else (change[0] + by[0], change[1] + by[1])
+        change, added = change_of(body, env, first, step.ins[0], depth - 1), _scattered(env, step)
+        return None if change is None or added is None else (change[0] + added[0], change[1] + added[1])
     return None
 
 
