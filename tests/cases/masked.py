@@ -1589,3 +1589,47 @@ def numbers_below_zero_are_thrown_away(x, i):
 def a_span_masked_by_its_length_and_by_something_else(x, y, start, length):
     k = jnp.arange(16)
     return jnp.where((k < length) & (jnp.sin(y) > 0.5), x[start + k], 0.0)  #: requires
+
+
+# What an iteration reads for the next one: the last reads for none.
+
+
+@case(f32(10, 4))
+def rows_read_ahead(x):
+    def step(row, i):
+        return x[i + 1], row.sum()  #: masked
+
+    return lax.scan(step, x[0], jnp.arange(10))[1]
+
+
+@case(f32(10, 4))
+def rows_read_ahead_the_last_of_which_is_returned(x):
+    def step(row, i):
+        return x[i + 1], row.sum()  #: unsafe
+
+    return lax.scan(step, x[0], jnp.arange(10))
+
+
+@case(f32(10, 4))
+def rows_read_ahead_by_two(x):
+    def step(row, i):
+        return x[i + 2], row.sum()  #: unsafe
+
+    return lax.scan(step, x[0], jnp.arange(10))[1]
+
+
+@case(f32(10, 4))
+def rows_read_ahead_and_seen_at_once(x):
+    def step(row, i):
+        after = x[i + 1]  #: unsafe
+        return after, row.sum() - after.sum()
+
+    return lax.scan(step, x[0], jnp.arange(10))[1]
+
+
+@case(f32(10, 4), f32())
+def rows_read_back_to_front(x, share):
+    def step(row, i):
+        return x.at[i].get(mode="promise_in_bounds") * share, row.sum()  #: masked
+
+    return lax.scan(step, x[0], jnp.arange(9) - 11, reverse=True)[1]

@@ -24,6 +24,7 @@ from redzone.prove.conditioned import EACH, Conditioned
 from redzone.prove.conditions import Proposal, Told, as_conditions, stays_in_lanes
 from redzone.prove.declared import declared_by, is_own_word
 from redzone.prove.exact import Exact
+from redzone.prove.last import UNSEEN, seen_before_the_last
 from redzone.prove.lints import Lints
 from redzone.prove.made_of import leaves_made_of
 from redzone.prove.masks import masked_sites
@@ -186,8 +187,22 @@ class Deciding(Conditioned):
             access = result[id(site.eqn)]
             access.verdict, access.decided_by, access.message = Verdict.MASKED, "select", found[id(site.eqn)]
         self.points |= {key: points[:4] for key, points in exact.seen_at.items() if key not in found}
+        for site, _ in open_sites:
+            if id(site.eqn) not in found and self.is_inside_but_the_last(site):
+                found[id(site.eqn)] = UNSEEN
+                access = result[id(site.eqn)]
+                access.verdict, access.decided_by, access.message = Verdict.MASKED, "last iteration", UNSEEN
         if found:
             open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in found]
+
+    def is_inside_but_the_last(self, site: Site) -> bool:
+        """Whether an access is inside in all iterations of its scan but the last, which nobody sees."""
+        seen = seen_before_the_last(self.traced.jaxpr, self.facts, site)
+        if seen is None or all(one.inside for one in seen):
+            return seen is not None
+        exact = Exact(self.traced.inputs, self.facts, self.work["prove"], spills=False)
+        outcome = exact.proves(site, seen)
+        return outcome is not None and not outcome.cases
 
     @staged("exact")
     def exactly(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
