@@ -43,6 +43,7 @@ from redzone.prove.witness import (
     has_sizes,
     is_free,
     keeps,
+    one_of_each,
     plain_value,
     witnesses,
 )
@@ -337,7 +338,8 @@ class Seeking:
             needs = {leaf: Need(need.lo - more, need.hi + more) for leaf, need in proposal.needs.items()}
             broken += beyond_each(inputs, facts, needs, proposal.relations)[0]
         broken = [one for one in broken if all(keeps(facts[leaf], value) for leaf, value in one.items())]
-        others = itertools.chain(at_numbers(self.analysis.inventory.keep, inputs, facts), at_random(inputs, facts))
+        compared = at_numbers(self.analysis.inventory.keep, inputs, facts)
+        others = itertools.chain(one_of_each(inputs, facts), compared, at_random(inputs, facts))
         tried = list(itertools.chain(broken, (other | one for other in others for one in broken)))
         for purse in purses or [Purse(ALONE // 4, compiles=compiles) for compiles in (False, True)]:
             found = witnesses(self.traced.jaxpr, [site], inputs, facts, tried, purse, tries=SEEN, hidden=SEEN)

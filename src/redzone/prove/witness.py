@@ -411,6 +411,13 @@ def beside_none(inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int,
             yield {leaf: alone}
 
 
+def one_of_each(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
+    """Numbers without a promise, one of them 1 and the others what is plainest: those that are compared may differ."""
+    free = [i for i, s in enumerate(inputs) if s.aval.shape == () and is_free(s)]
+    for i in [i for i in free if dtype_info(inputs[i].aval.dtype).kind in "iu"][:ALONE]:
+        yield {i: plain_value(inputs[i], facts[i], 1)}
+
+
 def _extreme(inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need]) -> Iterator[dict[int, Any]]:
     """Inputs of which something is asked, one by one, far above the others and far below."""
     for leaf in list(needs)[:ALONE]:
