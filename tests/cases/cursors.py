@@ -995,3 +995,80 @@ def counts_of_two_places_at_once_with_too_few(pairs):
         return counts.at[pair].add(1), room  #: safe
 
     return lax.scan(step, jnp.zeros(10, np.int32), pairs)[1]
+
+
+# A flag that is carried beside a cursor, and says that it has come to the end.
+
+
+@case(i32(32))
+def letters_until_the_end_is_reached(text):
+    def step(carry, _):
+        at, done = carry
+        letter = jnp.where(done, 0, text[at])  #: masked
+        at = jnp.where(done, at, at + 1)
+        return (at, at >= 32), letter
+
+    return lax.scan(step, (0, False), None, length=64)[1]
+
+
+@case(i32(32))
+def letters_until_one_after_the_end_is_reached(text):
+    def step(carry, _):
+        at, done = carry
+        letter = jnp.where(done, 0, text[at])  #: unsafe
+        at = jnp.where(done, at, at + 1)
+        return (at, at > 32), letter
+
+    return lax.scan(step, (0, False), None, length=64)[1]
+
+
+@case(i32(32))
+def letters_until_a_flag_is_set_in_a_branch(text):
+    def step(carry, _):
+        at, done = carry
+
+        def read():
+            letter = text[at]  #: safe
+            return at + 1, (letter == 0) | (at + 1 >= 32), letter
+
+        at, done, letter = lax.cond(done, lambda: (at, True, 0), read)
+        return (at, done), letter
+
+    return lax.scan(step, (0, False), None, length=64)[1]
+
+
+@case(i32(32))
+def letters_until_a_flag_is_set_too_late(text):
+    def step(carry, _):
+        at, done = carry
+
+        def read():
+            letter = text[at]  #: unsafe
+            return at + 1, at >= 32, letter
+
+        at, done, letter = lax.cond(done, lambda: (at, True, 0), read)
+        return (at, done), letter
+
+    return lax.scan(step, (0, False), None, length=64)[1]
+
+
+@case(i32(32), i32(64, min=0, max=1))
+def letters_of_a_flag_that_may_be_taken_back(text, again):
+    def step(carry, back):
+        at, done = carry
+        letter = jnp.where(done, 0, text[at])  #: unsafe
+        at = jnp.where(done, at, at + 1)
+        return (at, jnp.where(done, back == 0, at >= 32)), letter
+
+    return lax.scan(step, (0, False), again)[1]
+
+
+@case(i32(32))
+def letters_while_there_is_fuel(text):
+    def step(state):
+        fuel, at, done, total = state
+        total = total + jnp.where(done, 0, text[at])  #: masked
+        at = jnp.where(done, at, at + 1)
+        return fuel - 1, at, at >= 32, total
+
+    return lax.while_loop(lambda s: s[0] > 0, step, (100, 0, False, 0))[3]

@@ -96,6 +96,13 @@ def _the_first_branch(right: Any) -> Any:
     return taken
 
 
+def _never_taken_back(right: Any) -> Any:
+    def made(carries: Any, env: Any, flag: int, value: int) -> Any:
+        return right(carries, env, flag, value) if value or env[carries.slot[flag]].hi == 0 else None
+
+    return made
+
+
 def _any_comparison(_: Any) -> Any:
     def flags(program: Any, slot: int) -> Any:
         made = hot.made_by(program, slot)
@@ -1064,5 +1071,11 @@ ENGINE_MUTANTS = [
         "prove.exact:Exact.decide_seen",
         lambda right: lambda self, site, uses: right(self, site, uses[:1]),
         "masked.a_span_under_two_masks",
+    ),
+    EngineMutant(
+        "a flag is never taken back",
+        "engine.flags:_made_where",
+        _never_taken_back,
+        "cursors.letters_of_a_flag_that_may_be_taken_back",
     ),
 ]

@@ -134,7 +134,7 @@ class Runner:
                 promised.tested = Context(via.bodies[1], tested.copy(), parent, via, -1)
             return self.run_assuming(program, inputs, promised, record)
         # What promises further inside say of lanes that still run neither holds in another run nor follows from one.
-        of_its_own = lanes and bool(program.all_assumptions())
+        of_its_own = (lanes and bool(program.all_assumptions())) or bool(program.linking)
         last = None if of_its_own else program.last
         changed: list[int] = []
         which = 0
@@ -153,6 +153,8 @@ class Runner:
             env = last.copy()
             for (_, slot), fact in zip(program.inputs, inputs, strict=True):
                 env[slot] = fact
+        if program.linking:
+            program.linked[id(env)] = (env, program.linking)
         context = None
         if record:
             context = Context(program, env, parent, via, branch, lanes)

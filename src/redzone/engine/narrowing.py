@@ -210,6 +210,8 @@ class Narrowing:
             self.learnt_since += 1
         if step is None and slot in self.program.equal:
             self.narrow(self.program.equal[slot], new, level)
+        if step is None and new.step == 0 and level is ALL and self.program.linked:
+            self.by_links(slot, new)
         if step is None or self.budget <= 0:
             return
         if step.kind != SIMPLE:
@@ -234,6 +236,12 @@ class Narrowing:
             self._floor_divide(step, new, level)
         elif step.rule is REMAINDER:
             self.congruent(step, new, level)
+
+    def by_links(self, slot: int, fact: Fact) -> None:
+        """Use what is known of other carries by the value of a flag (`engine/flags.py`)."""
+        linked = self.program.linked.get(id(self.env))
+        for other, known in linked[1].get(slot, {}).get(fact.lo, {}).items() if linked is not None else ():
+            self.narrow(other, known, ALL)
 
     def taken(self, step: Step, slot: int, fact: Fact) -> None:
         """Use what one of the results of a cond is: a refinement that can look into its branches does."""

@@ -241,6 +241,8 @@ def _is_related(uses: Uses, view: View, found: Found) -> bool:
     for depth, eqn in enumerate(view.chain):
         if mine & theirs:
             return True
+        if eqn.primitive in _LOOPS and _are_carried_beside(uses, eqn, jaxpr, mine, theirs):
+            return True
         given, inputs = _given(eqn, jaxpr)
         if given is None:
             inner = uses.behind(jaxpr, jaxpr.invars)
@@ -254,6 +256,17 @@ def _is_related(uses: Uses, view: View, found: Found) -> bool:
             uses.said_by(jaxpr, [a for a, bit in zip(given, places, strict=True) if bit & theirs]),
         )
     return bool(mine & theirs)
+
+
+def _are_carried_beside(uses: Uses, loop: Any, body: Any, index: int, condition: int) -> bool:
+    """Whether a condition is made from a flag that a loop carries, and the index from a number that it carries."""
+    scans = loop.primitive is SCAN_P
+    if not scans and body is not open_jaxpr(loop.params["body_jaxpr"])[0]:
+        return False
+    first, count = scan_counts(loop.params) if scans else (loop.params["body_nconsts"], len(loop.outvars))
+    carried = [(v.aval, uses.table(body)[v][0]) for v in body.invars[first : first + count]]
+    flags = any(bit & condition for aval, bit in carried if aval.shape == () and aval.dtype == bool)
+    return flags and any(bit & index for aval, bit in carried if aval.dtype != bool)
 
 
 def _given(eqn: Any, jaxpr: Any) -> tuple[Sequence[Any] | None, Sequence[Any]]:
