@@ -55,24 +55,30 @@ def by_flag(
     those that hold at every start.
     """
     body = carries.body
-    flags = [i for i in carries.moving if _is_flag(carries, i)]
-    numbers = [i for i in carries.moving if carries.info[i].kind in "iu" and carries.slot[i] >= 0]
-    if not flags or not numbers or len(body.steps) > LONG or body.memo.get(_IN_VAIN, 0) >= OFTEN:
-        return {}
     if not is_open_inside(body, env):
         return {}
-    found: Links = {}
-    for flag in flags[:1]:
-        states = _states(carries, flag, run, thresholds)
-        links = {
-            value: {carries.slot[i]: state[i] for i in numbers if not leq(carries.now[i], state[i])}
-            for value, state in (states or {}).items()
-        }
-        if states is not None and any(links.values()):
-            found[carries.slot[flag]] = links
-    if not found:
+    flag = next(i for i in carries.moving if _is_flag(carries, i))
+    states = _states(carries, flag, run, thresholds) or {}
+    links = {
+        value: {carries.slot[i]: state[i] for i in _numbers(carries) if not leq(carries.now[i], state[i])}
+        for value, state in states.items()
+    }
+    if not any(links.values()):
         body.memo[_IN_VAIN] = body.memo.get(_IN_VAIN, 0) + 1
-    return found
+        return {}
+    return {carries.slot[flag]: links}
+
+
+def has_flags(carries: Carries) -> bool:
+    """Whether a loop carries a flag beside numbers, and it is worth a look what that says of them."""
+    body = carries.body
+    if len(body.steps) > LONG or body.memo.get(_IN_VAIN, 0) >= OFTEN or not _numbers(carries):
+        return False
+    return any(_is_flag(carries, i) for i in carries.moving)
+
+
+def _numbers(carries: Carries) -> list[int]:
+    return [i for i in carries.moving if carries.info[i].kind in "iu" and carries.slot[i] >= 0]
 
 
 def _is_flag(carries: Carries, i: int) -> bool:

@@ -16,7 +16,7 @@ from redzone.engine.columns import is_open
 from redzone.engine.continuing import Condition
 from redzone.engine.determined import determined, looked_at, row_of
 from redzone.engine.entered import at_entries, is_worth_a_look, narrowed
-from redzone.engine.flags import by_flag
+from redzone.engine.flags import by_flag, has_flags
 from redzone.engine.growing import bounded_growth, count_exactly, count_up, grown
 from redzone.engine.lanes import stay_apart
 from redzone.engine.nested import while_key
@@ -137,7 +137,7 @@ def _scan(
             closer = {**closer, **turns.seen}
             run()
         links: Links = {}
-        if turns is None:
+        if turns is None and has_flags(carries):
             links = by_flag(carries, lambda held: runner.run(body, feed(held), False), env_, near)
         known = body.memo[key] = (carries.now, exact, env_, turns, closer, links)
     now, exact, inner, turns, closer, links = known
@@ -287,10 +287,14 @@ def _while(
                     run()
         goes_in = when(carries.now, 1) if enters and not batched else None
         links: Links = {}
-        if goes_in is not None and not closer:
-            goes = lambda held: None if (on := when(held, 1)) is None else runner.run(body, feed(on), False)  # noqa: E731
+        if goes_in is not None and not closer and has_flags(carries):
+
+            def going_on(state: dict[int, Fact]) -> list[Any] | None:
+                on = when(state, 1)
+                return None if on is None else runner.run(body, feed(on), False)
+
             in_body = runner.run(body, feed(narrowed(narrowed(goes_in, inside), entered)), False)
-            links = by_flag(carries, goes, in_body, near)
+            links = by_flag(carries, going_on, in_body, near)
         known = body.memo[key] = (carries.now, enters, inside, entered, condition.toward, closer, goes_in, links)
     now, enters, inside, entered, condition.toward, closer, _, links = known
     checked = condition.tested(now, context is not None)
