@@ -129,7 +129,8 @@ def _made_where(carries: Carries, env: list[Any], flag: int, value: int) -> dict
     try:
         refiner.narrow(body.outs[flag], scalar(value), ALL)
         refiner.again()
-        made = {i: refiner.value(body.outs[i], ALL) for i in carries.moving}
+        made = {i: refiner.value(body.outs[i], ALL) for i in carries.moving if carries.info[i].kind in "biu"}
     except Infeasible:
         return None
-    return {**made, flag: scalar(value)}
+    # What is compared may be a float that is not rounded yet: the carry is.
+    return {**{i: carries.out(env, i) for i in carries.moving}, **made, flag: scalar(value)}
