@@ -1078,4 +1078,10 @@ ENGINE_MUTANTS = [
         _never_taken_back,
         "cursors.letters_of_a_flag_that_may_be_taken_back",
     ),
+    EngineMutant(
+        "parts of one sum are parts of any",
+        "engine.parts:_converted",
+        _constant(0),
+        "sums.quarters_of_another_sum",
+    ),
 ]

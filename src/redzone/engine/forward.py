@@ -20,12 +20,14 @@ from redzone.engine.columns import column_facts
 from redzone.engine.either import beside, in_either
 from redzone.engine.first import first_of, read_first
 from redzone.engine.hot import dotted
+from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.interleaved import Interleaved, interleaved, put_together
 from redzone.engine.kinds import narrows
 from redzone.engine.levels import ALL, HERE
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import before, running_sum, summed
 from redzone.engine.partition import Partition, limited, partition
+from redzone.engine.parts import limited_part, part_of_sum
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import BLENDED, Refiner, assuming, is_flag
 from redzone.engine.relations import Infeasible
@@ -52,6 +54,7 @@ _MORE: dict[Any, Any] = {
     RULES[primitives()["dot_general_p"]]: dotted,
     _DIV: _DIV,
     _READ: _READ,
+    FLOOR_DIVIDE: FLOOR_DIVIDE,
     **dict.fromkeys(BLENDED | _JOINING, BLENDED),
 }
 #: A sum beyond this has the bounds of its integer type.
@@ -242,6 +245,12 @@ class Runner:
                 if more is not None:
                     if more is _DIV:
                         env[outs[0]] = quotient(program, env, step)
+                    elif more is FLOOR_DIVIDE:
+                        if step.extra is None:
+                            step.extra = part_of_sum(program, step) or False
+                            step.volatile = bool(step.extra)
+                        if step.extra:
+                            env[outs[0]] = limited_part(env, step, step.extra, env[outs[0]])
                     elif more is _READ:
                         if step.extra is None:
                             step.extra = first_of(program, step) or False
