@@ -358,3 +358,8 @@ def flags_that_are_not_all_the_same(x, on, k):
     alone = (bits.sum() == 1).astype(np.int32)
     far = bits * (alone * k) + (1 - bits) * 0
     return x[jnp.where(k <= 9, far.max(), 0)]  #: unsafe
+
+
+@case(f32(200), u8(7), requires=("97 ≤ letters",))
+def letters_of_which_others_wrap_back_inside(x, letters):
+    return x[letters - 97]  #: requires

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import jax
+import numpy as np
 from jax import lax
 from jax import numpy as jnp
 
@@ -748,3 +749,326 @@ def bytes_that_wrap_before_the_end(x, limit):
         return i + jnp.where(total > limit, 30, 90).astype(jnp.int8), n + 1, total
 
     return lax.while_loop(lambda state: (state[0] < 100) & (state[1] < 60), body, (jnp.int8(0), 0, 0.0))
+
+
+# A stack that an inner loop takes as much from as it likes: each step of the outer one adds one, so it holds no more
+# than there were steps.
+
+
+@case(i32(30))
+def the_next_greater_by_a_stack(x):
+    def step(carry, i):
+        stack, top, out = carry
+
+        def less(state):
+            return (state[0] > 0) & (x[stack[state[0] - 1]] < x[i])  #: safe
+
+        def pop(state):
+            top, out = state
+            return top - 1, out.at[stack[top - 1]].set(i)  #: safe
+
+        top, out = lax.while_loop(less, pop, (top, out))
+        return (stack.at[top].set(i), top + 1, out), None  #: safe
+
+    empty = jnp.zeros(30, np.int32)
+    return lax.scan(step, (empty, 0, empty), jnp.arange(30))[0][2]
+
+
+@case(i32(30))
+def the_same_by_a_stack_of_one_less(x):
+    def step(carry, i):
+        stack, top = carry
+        top = lax.while_loop(lambda n: (n > 0) & (x[stack[n - 1]] < x[i]), lambda n: n - 1, top)  #: safe
+        return (stack.at[top].set(i), top + 1), None  #: unsafe
+
+    return lax.scan(step, (jnp.zeros(29, np.int32), 0), jnp.arange(30))[0][0]
+
+
+# A cursor that an inner loop moves on by as much as it finds, and the outer one by one more.
+
+
+@case(i32(64))
+def lengths_of_words(text):
+    def word(state):
+        at, n, out = state
+        end = lax.while_loop(lambda j: (j < 64) & (text[jnp.minimum(j, 63)] > 0), lambda j: j + 1, at)  #: safe
+        return end + 1, n + 1, out.at[n].set(end - at)  #: safe
+
+    return lax.while_loop(lambda s: s[0] < 64, word, (0, 0, jnp.zeros(64, np.int32)))[2]
+
+
+@case(i32(64))
+def lengths_of_words_with_room_for_one_less(text):
+    def word(state):
+        at, n, out = state
+        end = lax.while_loop(lambda j: (j < 64) & (text[jnp.minimum(j, 63)] > 0), lambda j: j + 1, at)  #: safe
+        return end + 1, n + 1, out.at[n].set(end - at)  #: unsafe
+
+    return lax.while_loop(lambda s: s[0] < 64, word, (0, 0, jnp.zeros(63, np.int32)))[2]
+
+
+# A flag and a cursor that a branch yields together.
+
+
+@case(i32(32))
+def up_to_a_zero_or_the_end(text):
+    def step(state):
+        at, _, n = state
+        return lax.cond(text[at] == 0, lambda: (at, True, n), lambda: (at + 1, at + 1 >= 32, n + 1))  #: safe
+
+    return lax.while_loop(lambda s: ~s[1], step, (0, False, 0))[2]
+
+
+@case(i32(32))
+def up_to_a_zero_or_past_the_end(text):
+    def step(state):
+        at, _, n = state
+        return lax.cond(text[at] == 0, lambda: (at, True, n), lambda: (at + 1, at + 1 > 32, n + 1))  #: unsafe
+
+    return lax.while_loop(lambda s: ~s[1], step, (0, False, 0))[2]
+
+
+@case(i32(8), i32())
+def a_place_and_whether_there_is_one(x, i):
+    at, found = lax.cond((i >= 0) & (i < 8), lambda: (i, True), lambda: (-9, False))
+    return lax.cond(found, lambda: x[at], lambda: 0)  #: safe
+
+
+@case(i32(8), i32())
+def a_place_and_whether_there_is_none(x, i):
+    at, found = lax.cond((i >= 0) & (i < 8), lambda: (i, False), lambda: (-9, True))
+    return lax.cond(found, lambda: x[at], lambda: 0)  #: unsafe
+
+
+# After `while a and (b or c)`, either a has failed or both others have.
+
+
+@case(i32(8), i32(50))
+def matches_of_a_pattern(pattern, text):
+    def border(i, state):
+        f, k = state
+        k = lax.while_loop(lambda k: (k > 0) & (pattern[k] != pattern[i]), lambda k: f[k - 1], k)  #: safe
+        k = jnp.where(pattern[k] == pattern[i], k + 1, k)  #: safe
+        return f.at[i].set(k), k  #: safe
+
+    f, _ = lax.fori_loop(1, 8, border, (jnp.zeros(8, np.int32), 0))
+
+    def step(k, letter):
+        def differs(k):
+            return (k > 0) & ((k == 8) | (pattern[jnp.minimum(k, 7)] != letter))  #: safe
+
+        k = lax.while_loop(differs, lambda k: f[k - 1], k)  #: safe
+        k = jnp.where(pattern[k] == letter, k + 1, k)  #: safe
+        return k, k == 8
+
+    return lax.scan(step, 0, text)[1]
+
+
+@case(i32(8), i32(min=0, max=8), i32())
+def after_a_loop_that_two_tests_end(x, n, stop):
+    n = lax.while_loop(lambda n: (n > 0) & ((n == 8) | (n > stop)), lambda n: n - 1, n)
+    return x[n]  #: safe
+
+
+@case(i32(8), i32(min=0, max=8), i32())
+def after_a_loop_that_one_of_two_tests_ends(x, n, stop):
+    n = lax.while_loop(lambda n: (n > 0) & ((n == 8) & (n > stop)), lambda n: n - 1, n)
+    return x[n]  #: unsafe
+
+
+# Where some pair of neighbours is still within n tokens, there are two at least.
+
+
+@case(i32(32), i32(min=0, max=32))
+def merging_pairs_of_tokens(tokens, n):
+    def merge(state):
+        tokens, n, _ = state
+        after = jnp.roll(tokens, -1)
+        ok = (tokens == 1) & (after == 2) & (jnp.arange(32) + 1 < n)
+        i, some = jnp.argmax(ok), ok.any()
+        merged = jnp.where(jnp.arange(32) <= i, tokens, after).at[i].set(3)  #: safe
+        return jnp.where(some, merged, tokens), jnp.where(some, n - 1, n), some
+
+    tokens, n, _ = lax.while_loop(lambda s: s[2], merge, (tokens, n, True))
+    return tokens[jnp.maximum(n - 1, 0)]  #: safe
+
+
+@case(i32(6), i32(6), i32(min=0, max=8))
+def some_element_says_how_many(x, y, n):
+    some = ((jnp.arange(6) + 3 < n) & (y > 0)).any()
+    return lax.dynamic_slice(x, (jnp.where(some, n - 4, 0),), (2,))  #: safe
+
+
+@case(i32(6), i32(6), i32(min=0, max=8))
+def some_element_says_less(x, y, n):
+    some = ((jnp.arange(6) + 3 < n) | (y > 0)).any()
+    return lax.dynamic_slice(x, (jnp.where(some, n - 4, 0),), (2,))  #: unsafe
+
+
+@case(i32(6), i32(6, min=0, max=9))
+def some_element_is_true(x, y):
+    return lax.cond((y < 6).any(), lambda: x[jnp.minimum(y, 7)], lambda: x * 0)  #: unsafe
+
+
+# Taking as many as there are: what is left is never less than none.
+
+
+@case(i32(16), i32(min=0, max=16), i32(4, min=0, max=8))
+def pages_from_a_free_list(free, count, wanted):
+    def step(count, n):
+        take, k = jnp.minimum(n, count), jnp.arange(8)
+        pages = jnp.where(k < take, free[count - 1 - k], -1)  #: safe
+        return count - take, pages
+
+    return lax.scan(step, count, wanted)[1]
+
+
+@case(i32(16), i32(min=0, max=16), i32(4, min=0, max=8))
+def pages_from_a_free_list_that_may_have_fewer(free, count, wanted):
+    def step(count, n):
+        count = count - jnp.minimum(n, 4)
+        return count, lax.dynamic_slice(free, (count,), (1,))  #: unsafe
+
+    return lax.scan(step, count, wanted)[1]
+
+
+@case(i32(16), i32(min=0, max=16), i32(4, min=0, max=8))
+def a_free_list_after_what_was_taken(free, count, wanted):
+    def step(count, n):
+        count = count - jnp.minimum(n, count)
+        return count, lax.dynamic_slice(free, (jnp.minimum(count, 15),), (1,))  #: safe
+
+    return lax.scan(step, count, wanted)[1]
+
+
+@case(i32(6), i32(min=-5, max=5), i32(min=-5, max=5))
+def how_much_more_than_another(x, a, b):
+    more, less = jnp.maximum(a, b) - b, b - jnp.maximum(a, b)
+    first = lax.dynamic_slice(x, (jnp.minimum(more, 5),), (1,))  #: safe
+    return first, lax.dynamic_slice(x, (-jnp.maximum(less, -5),), (1,))  #: safe
+
+
+@case(i32(6), i8(min=-100, max=100), i8(min=-100, max=100))
+def how_much_more_than_another_where_it_wraps(x, a, b):
+    return lax.dynamic_slice(x, (jnp.minimum(jnp.maximum(a, b) - b, 5),), (1,))  #: unsafe
+
+
+# Counts kept in an array, one more at one place in each iteration: none is more than the iterations so far.
+
+
+@case(i32(50, min=0, max=9))
+def the_next_free_slot_of_each_cell(cells):
+    def step(i, carry):
+        counts, slots = carry
+        cell = cells[i]  #: safe
+        n = counts[cell]  #: safe
+        return counts.at[cell].add(1), slots.at[cell, n].set(i)  #: safe
+
+    return lax.fori_loop(0, 50, step, (jnp.zeros(10, np.int32), jnp.zeros((10, 50), np.int32)))[1]
+
+
+@case(i32(50, min=0, max=9))
+def the_next_free_slot_of_each_cell_with_too_few(cells):
+    def step(i, carry):
+        counts, slots = carry
+        cell = cells[i]  #: safe
+        n = counts[cell]  #: safe
+        slots = slots.at[cell, n].set(i)  #: unsafe
+        return counts.at[cell].add(1), slots  #: safe
+
+    return lax.fori_loop(0, 50, step, (jnp.zeros(10, np.int32), jnp.zeros((10, 49), np.int32)))[1]
+
+
+@case(i32(20, 2, min=0, max=9))
+def counts_of_two_places_at_once(pairs):
+    def step(counts, pair):
+        room = jnp.zeros(39).at[counts[pair[0]]].set(1.0)  #: safe
+        return counts.at[pair].add(1), room  #: safe
+
+    return lax.scan(step, jnp.zeros(10, np.int32), pairs)[1]
+
+
+@case(i32(20, 2, min=0, max=9))
+def counts_of_two_places_at_once_with_too_few(pairs):
+    def step(counts, pair):
+        room = jnp.zeros(38).at[counts[pair[0]]].set(1.0)  #: safe unsafe
+        return counts.at[pair].add(1), room  #: safe
+
+    return lax.scan(step, jnp.zeros(10, np.int32), pairs)[1]
+
+
+# A flag that is carried beside a cursor, and says that it has come to the end.
+
+
+@case(i32(32))
+def letters_until_the_end_is_reached(text):
+    def step(carry, _):
+        at, done = carry
+        letter = jnp.where(done, 0, text[at])  #: masked
+        at = jnp.where(done, at, at + 1)
+        return (at, at >= 32), letter
+
+    return lax.scan(step, (0, False), None, length=64)[1]
+
+
+@case(i32(32))
+def letters_until_one_after_the_end_is_reached(text):
+    def step(carry, _):
+        at, done = carry
+        letter = jnp.where(done, 0, text[at])  #: unsafe
+        at = jnp.where(done, at, at + 1)
+        return (at, at > 32), letter
+
+    return lax.scan(step, (0, False), None, length=64)[1]
+
+
+@case(i32(32))
+def letters_until_a_flag_is_set_in_a_branch(text):
+    def step(carry, _):
+        at, done = carry
+
+        def read():
+            letter = text[at]  #: safe
+            return at + 1, (letter == 0) | (at + 1 >= 32), letter
+
+        at, done, letter = lax.cond(done, lambda: (at, True, 0), read)
+        return (at, done), letter
+
+    return lax.scan(step, (0, False), None, length=64)[1]
+
+
+@case(i32(32))
+def letters_until_a_flag_is_set_too_late(text):
+    def step(carry, _):
+        at, done = carry
+
+        def read():
+            letter = text[at]  #: unsafe
+            return at + 1, at >= 32, letter
+
+        at, done, letter = lax.cond(done, lambda: (at, True, 0), read)
+        return (at, done), letter
+
+    return lax.scan(step, (0, False), None, length=64)[1]
+
+
+@case(i32(32), i32(64, min=0, max=1))
+def letters_of_a_flag_that_may_be_taken_back(text, again):
+    def step(carry, back):
+        at, done = carry
+        letter = jnp.where(done, 0, text[at])  #: unsafe
+        at = jnp.where(done, at, at + 1)
+        return (at, jnp.where(done, back == 0, at >= 32)), letter
+
+    return lax.scan(step, (0, False), again)[1]
+
+
+@case(i32(32))
+def letters_while_there_is_fuel(text):
+    def step(state):
+        fuel, at, done, total = state
+        total = total + jnp.where(done, 0, text[at])  #: masked
+        at = jnp.where(done, at, at + 1)
+        return fuel - 1, at, at >= 32, total
+
+    return lax.while_loop(lambda s: s[0] > 0, step, (100, 0, False, 0))[3]

@@ -142,7 +142,7 @@ def value_discarded_by_a_later_and(x, i, on):
 
 @case(f32(4), i32(3), flag(3))
 def value_discarded_by_too_little(x, i, on):
-    positive = x.at[i].get(mode="promise_in_bounds") > 50  #: requires
+    positive = x.at[i].get(mode="promise_in_bounds") > 50  #: unsafe
     return on & positive & (i >= 0) & (i < 5)
 
 

@@ -1520,3 +1520,116 @@ def rows_summed_up_before_they_are_kept(x, i):
 def rows_unstacked_one_for_each_place(x, i):
     rows, ok = jnp.unstack(x[i]), _inside(i, 10)  #: requires
     return [jnp.where(ok[0], row, 0.0) for row in rows]
+
+
+# Spans of varying length, read at their longest: what is beyond a span's end is thrown away, so only the rest is asked.
+
+
+@case(f32(100), i32(min=0), i32(), requires=("start + length ≤ 100",))
+def a_span_masked_by_its_length(x, start, length):
+    k = jnp.arange(16)
+    return jnp.where(k < length, x[start + k], 0.0)  #: requires
+
+
+@case(f32(100), i32(min=0, max=100), i32(min=0, max=16))
+def a_span_masked_by_its_length_that_may_end_beyond(x, start, length):
+    k = jnp.arange(16)
+    return jnp.where(k < length, x[start + k], 0.0)  #: unsafe
+
+
+@case(f32(100), i32(min=0), i32(), requires=("start + length ≤ 99",))
+def a_span_masked_by_one_more_than_its_length(x, start, length):
+    k = jnp.arange(16)
+    return jnp.where(k <= length, x[start + k], 0.0)  #: requires
+
+
+@case(f32(100), i32(min=0), i32(), requires=("start ≤ 84",))
+def a_span_that_is_also_seen_without_its_mask(x, start, length):
+    k = jnp.arange(16)
+    span = x[start + k]  #: requires
+    return jnp.where(k < length, span, 0.0), span
+
+
+@case(f32(100), i32(min=0), i32(), i32(), requires=("start + other ≤ 100", "start + length ≤ 100"))
+def a_span_under_two_masks(x, start, length, other):
+    k = jnp.arange(16)
+    span = x[start + k]  #: requires
+    return jnp.where(k < length, span, 0.0), jnp.where(k < other, span, 1.0)
+
+
+@case(f32(4, 100), i32(4, min=0), i32(4), requires=("for all i: start[i] + length[i] ≤ 100",))
+def spans_of_lanes(x, start, length):
+    k = jnp.arange(16)
+    return jax.vmap(lambda x, s, n: jnp.where(k < n, x[s + k], 0.0).sum())(x, start, length)  #: requires
+
+
+@case(f32(100), i32(min=0), i32(), f32(16), requires=("start + length ≤ 100",))
+def a_span_added_to_as_far_as_it_goes(x, start, length, v):
+    k = jnp.arange(16)
+    return x.at[start + k].add(jnp.where(k < length, v, 0.0))  #: requires
+
+
+@case(f32(100), i32(min=0), i32(), requires=("start + length ≤ 100",))
+def a_span_read_one_by_one(x, start, length):
+    return lax.fori_loop(0, 16, lambda k, a: a + jnp.where(k < length, x[start + k], 0.0), 0.0)  #: requires
+
+
+@case(i32(21, min=0), i32(100), i32(min=0, max=19), requires=("ptr ≤ 100",))
+def the_row_of_a_graph_up_to_its_end(ptr, col, node):
+    begin, end, k = ptr[node], ptr[node + 1], jnp.arange(8)  #: safe
+    return jnp.where(begin + k < end, col[begin + k], -1)  #: requires
+
+
+@case(f32(10), i32(5), requires=("i ≤ 9",))
+def numbers_below_zero_are_thrown_away(x, i):
+    return jnp.where(i >= 0, x[i], 0.0)  #: requires
+
+
+@case(f32(100), f32(16), i32(min=0), i32(), requires=("start + length ≤ 100",))
+def a_span_masked_by_its_length_and_by_something_else(x, y, start, length):
+    k = jnp.arange(16)
+    return jnp.where((k < length) & (jnp.sin(y) > 0.5), x[start + k], 0.0)  #: requires
+
+
+# What an iteration reads for the next one: the last reads for none.
+
+
+@case(f32(10, 4))
+def rows_read_ahead(x):
+    def step(row, i):
+        return x[i + 1], row.sum()  #: masked
+
+    return lax.scan(step, x[0], jnp.arange(10))[1]
+
+
+@case(f32(10, 4))
+def rows_read_ahead_the_last_of_which_is_returned(x):
+    def step(row, i):
+        return x[i + 1], row.sum()  #: unsafe
+
+    return lax.scan(step, x[0], jnp.arange(10))
+
+
+@case(f32(10, 4))
+def rows_read_ahead_by_two(x):
+    def step(row, i):
+        return x[i + 2], row.sum()  #: unsafe
+
+    return lax.scan(step, x[0], jnp.arange(10))[1]
+
+
+@case(f32(10, 4))
+def rows_read_ahead_and_seen_at_once(x):
+    def step(row, i):
+        after = x[i + 1]  #: unsafe
+        return after, row.sum() - after.sum()
+
+    return lax.scan(step, x[0], jnp.arange(10))[1]
+
+
+@case(f32(10, 4), f32())
+def rows_read_back_to_front(x, share):
+    def step(row, i):
+        return x.at[i].get(mode="promise_in_bounds") * share, row.sum()  #: masked
+
+    return lax.scan(step, x[0], jnp.arange(9) - 11, reverse=True)[1]

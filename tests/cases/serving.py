@@ -381,3 +381,26 @@ def generated_as_many_as_asked(cache, token, length, count):
         return done + 1, cache.at[length + done].set(token)  #: requires
 
     return lax.while_loop(lambda state: state[0] < count, body, (0, cache))
+
+
+# Pairs of tokens put together: the last token has no next one, which shows only where it is the first of a pair.
+
+
+@case(i32(32), i32(min=1, max=32), i32(), i32())
+def pairs_put_together_past_the_last(ids, n, first, second):
+    def merge(state):
+        i, o, out = state
+        pair = (ids[i] == first) & (ids[i + 1] == second)  #: safe unsafe
+        return i + jnp.where(pair, 2, 1), o + 1, out.at[o].set(jnp.where(pair, 999, ids[i]))  #: safe
+
+    return lax.while_loop(lambda s: s[0] < n, merge, (0, 0, jnp.zeros(32, np.int32)))[2]
+
+
+@case(i32(32), i32(min=1, max=32), i32(), i32())
+def pairs_put_together_up_to_the_last(ids, n, first, second):
+    def merge(state):
+        i, o, out = state
+        pair = (ids[i] == first) & (i + 1 < n) & (ids[jnp.minimum(i + 1, 31)] == second)  #: safe
+        return i + jnp.where(pair, 2, 1), o + 1, out.at[o].set(jnp.where(pair, 999, ids[i]))  #: safe
+
+    return lax.while_loop(lambda s: s[0] < n, merge, (0, 0, jnp.zeros(32, np.int32)))[2]

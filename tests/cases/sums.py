@@ -96,3 +96,26 @@ def what_is_left_of_bytes_that_wrap_more(x, counts):
     counts = jnp.clip(counts, 0, 33)
     total = counts.sum(dtype="int8").astype(int)
     return x[total - jnp.cumsum(counts, dtype="int8").astype(int) + 128]  #: unsafe
+
+
+# Which of four parts of the whole each running sum lies in.
+
+
+@case(f32(5), i32(20, min=0, max=50))
+def quarters_of_a_sum(x, counts):
+    return x[jnp.cumsum(counts) * 4 // jnp.maximum(counts.sum(), 1)]  #: safe
+
+
+@case(f32(4), i32(20, min=0, max=50))
+def quarters_of_a_sum_and_its_end(x, counts):
+    return x[jnp.cumsum(counts) * 4 // jnp.maximum(counts.sum(), 1)]  #: unsafe
+
+
+@case(f32(5), i32(20, min=0, max=50), i32(20, min=0, max=50))
+def quarters_of_another_sum(x, counts, others):
+    return x[jnp.cumsum(counts) * 4 // jnp.maximum(others.sum(), 1)]  #: unsafe
+
+
+@case(f32(5), i32(20, min=-1, max=50))
+def quarters_of_a_sum_of_which_some_are_negative(x, counts):
+    return x[jnp.cumsum(counts) * 4 // jnp.maximum(counts.sum(), 1)]  #: unsafe

@@ -200,8 +200,8 @@ def _conditions(access: Any) -> str:
 
 
 def _left_within(interpreter: Interpreter, access: Any, args: Sequence[Any], outcome: Outcome) -> None:
-    """An access left its array although its conditions hold: only lanes that are done may, as what is masked does."""
-    if access.decided_by != "condition in running lanes":
+    """An access left its array although its conditions hold: lanes that are done may, and what is thrown away then."""
+    if access.decided_by not in ("condition in running lanes", "condition where it is used"):
         detail = _conditions(access)
         raise Contradiction(Failure("requires left its array", access.primitive, detail, access.eqn))
     masked_shows(interpreter, access, args, outcome.counts)

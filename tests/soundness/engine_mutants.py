@@ -84,6 +84,25 @@ def _the_first_part(right: Any) -> Any:
     return unstacked
 
 
+def _the_first_branch(right: Any) -> Any:
+    def taken(self: Any, step: Any, slot: int, fact: Fact) -> None:
+        every = self.env[step.apart]
+        self.env[step.apart] = dict([*every.items()][:1])
+        try:
+            right(self, step, slot, fact)
+        finally:
+            self.env[step.apart] = every
+
+    return taken
+
+
+def _never_taken_back(right: Any) -> Any:
+    def made(carries: Any, env: Any, flag: int, value: int) -> Any:
+        return right(carries, env, flag, value) if value or env[carries.slot[flag]].hi == 0 else None
+
+    return made
+
+
 def _any_comparison(_: Any) -> Any:
     def flags(program: Any, slot: int) -> Any:
         made = hot.made_by(program, slot)
@@ -1028,5 +1047,47 @@ ENGINE_MUTANTS = [
         "prove.element_sums:_count_name",
         lambda right: lambda n, *_: ("equal", n),
         "routing.in_the_order_of_other_experts",
+    ),
+    EngineMutant(
+        "a loop in a body that moves on moves by nine at least",
+        "engine.changes:moved_by",
+        lambda right: lambda *args: (found := right(*args)) and (max(found[0], 9), max(found[1], 9)),
+        "cursors.lengths_of_words_with_room_for_one_less",
+    ),
+    EngineMutant(
+        "what is taken away in a loop makes up for what is added",
+        "engine.growing:added_at_most",
+        _constant(0),
+        "cursors.the_same_by_a_stack_of_one_less",
+    ),
+    EngineMutant(
+        "of several branches the first was taken",
+        "engine.refine:Refiner.taken",
+        _the_first_branch,
+        "cursors.up_to_a_zero_or_past_the_end",
+    ),
+    EngineMutant(
+        "what some element is all are",
+        "engine.refine:Refiner.some_element",
+        lambda right: lambda self, step: self.narrow(step.ins[0], scalar(1), levels.ALL),
+        "cursors.some_element_is_true",
+    ),
+    EngineMutant(
+        "masks of one use hold for all",
+        "prove.exact:Exact.decide_seen",
+        lambda right: lambda self, site, uses: right(self, site, uses[:1]),
+        "masked.a_span_under_two_masks",
+    ),
+    EngineMutant(
+        "a flag is never taken back",
+        "engine.flags:_made_where",
+        _never_taken_back,
+        "cursors.letters_of_a_flag_that_may_be_taken_back",
+    ),
+    EngineMutant(
+        "parts of one sum are parts of any",
+        "engine.parts:_converted",
+        _constant(0),
+        "sums.quarters_of_another_sum",
     ),
 ]

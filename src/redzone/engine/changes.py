@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 
 from redzone.domains import dtype_info, summarised
 from redzone.domains.symbolic import larger, smaller
-from redzone.engine.program import COND, SIMPLE, Program, Step
+from redzone.engine.nested import first_of, moved_by
+from redzone.engine.program import COND, SIMPLE, WHILE, Program, Step
 from redzone.frontend.compat import primitives
+from redzone.rules.indexing import updates_of
 from redzone.rules.table import SAME
 
 #: Numbers beyond this are no bounds of anything that is counted.
@@ -21,6 +23,7 @@ End = tuple[Any, Any]
 ENDS = 4
 
 _ADD, _SUB, _SELECT, _CONVERT = (primitives()[n] for n in ("add_p", "sub_p", "select_n_p", "convert_element_type_p"))
+_SCATTER_ADD = primitives()["scatter_add_p"]
 _LIMITS = _MAX, _MIN, _CLAMP = tuple(primitives()[n] for n in ("max_p", "min_p", "clamp_p"))
 
 
@@ -36,6 +39,8 @@ def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int =
         return None
     if step.kind == COND:
         return _changed_by_branches(step, first, step.outs.index(slot), depth - 1)
+    if step.kind == WHILE:
+        return _changed_by_while(body, env, first, step, slot, depth - 1)
     if step.kind != SIMPLE:
         return None
     if step.rule is SAME:
@@ -59,6 +64,68 @@ def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int =
         return functools.reduce(_hull, changes)
     if primitive is _CONVERT and step.eqn.invars[0].aval.dtype == step.eqn.outvars[0].aval.dtype:
         return change_of(body, env, first, step.ins[0], depth - 1)
+    if primitive is _SCATTER_ADD:
+        change, added = change_of(body, env, first, step.ins[0], depth - 1), _scattered(env, step)
+        return None if change is None or added is None else (change[0] + added[0], change[1] + added[1])
+    return None
+
+
+def _scattered(env: list[Any], step: Step) -> tuple[int, int] | None:
+    """Bounds on how much a scatter adds to each element: none of its updates, or all of them, or what is between."""
+    fact, count = env[step.ins[2]], updates_of(step.eqn)
+    by = None if fact is None else summarised(fact)
+    if by is None or type(count) is not int or type(by.lo) is not int or type(by.hi) is not int:
+        return None
+    return min(by.lo, 0) * count, max(by.hi, 0) * count
+
+
+def _changed_by_while(body: Program, env: list[Any], first: int, step: Step, slot: int, depth: int) -> Ends | None:
+    """The same through a loop in the body, however often that runs."""
+    carry, start = first_of(step, slot)
+    before = change_of(body, env, first, start, depth) if carry >= 0 else None
+    by = moved_by(step, env, carry, change_of, depth) if before is not None else None
+    return None if before is None or by is None else (before[0] + by[0], before[1] + by[1])
+
+
+def added_at_most(body: Program, env: list[Any], first: int, slot: int, up: bool, depth: int = 8) -> int | None:
+    """The most that an iteration adds to a carry, or takes away, where all else moves it the other way and never wraps.
+
+    So after so many iterations it is no farther up, or down, than so many times that from its first value, whatever
+    bounds it on the other side, if that does not wrap either.
+    """
+    if slot == first:
+        return 0
+    step = body.defs.get(slot)
+    if step is None or depth == 0:
+        return None
+    again = functools.partial(added_at_most, body, env, first, up=up, depth=depth - 1)
+    if step.kind == WHILE:
+        carry, start = first_of(step, slot)
+        before = again(start) if carry >= 0 else None
+        by = moved_by(step, env, carry, change_of, depth - 1) if before is not None else None
+        return None if before is None or by is None else before + max(by[1] if up else -by[0], 0)
+    primitive = step.eqn.primitive if step.kind == SIMPLE else None
+    if step.rule is SAME and step.kind == SIMPLE:
+        return again(step.ins[0])
+    if primitive is _SELECT:
+        cases = [again(case) for case in step.ins[1:]]
+        known = [n for n in cases if n is not None]
+        return max(known) if len(known) == len(cases) else None
+    if primitive is _SCATTER_ADD:
+        before, by = again(step.ins[0]), _scattered(env, step)
+        if before is None or by is None or (by[0] if up else by[1]):
+            return None
+        return before + (by[1] if up else -by[0])
+    if primitive is _ADD or primitive is _SUB:
+        for mine, other in ((0, 1), (1, 0)) if primitive is _ADD else ((0, 1),):
+            before, by_ = again(step.ins[mine]), env[step.ins[other]]
+            if before is None or by_ is None:
+                continue
+            fact = summarised(by_)
+            if type(fact.lo) is not int or type(fact.hi) is not int:
+                return None
+            least, most = (fact.lo, fact.hi) if (primitive is _ADD) is up else (-fact.hi, -fact.lo)
+            return before + most if least >= 0 else None
     return None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from redzone.domains import Fact, summarised
-from redzone.engine.either import PARTS, alternatives
+from redzone.engine.either import PARTS, alternatives, use_either
 from redzone.engine.levels import ALL
 from redzone.engine.program import COMPARISONS, SIMPLE, Program, Step
 from redzone.engine.refine import Refiner
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 Way = tuple[dict[int, Fact], dict[Step, Fact]]
 
 
-def _parts(test: Program) -> list[tuple[tuple[int, int], ...]]:
+def parts_of(test: Program) -> list[tuple[tuple[int, int], ...]]:
+    """The ways in which a condition can hold that are looked at one by one: bools, and what each is then."""
     known: list[tuple[tuple[int, int], ...]] | None = test.memo.get("ways")
     if known is None:
         known = [()]
@@ -54,7 +55,7 @@ class Condition:
         """The carries among its inputs: the place of each, and which it is."""
         self.batched = bool(self.test.jaxpr.outvars[0].aval.shape)
         """Whether there is one for each lane: the loop goes on while any holds."""
-        self.parts = _parts(self.test)
+        self.parts = parts_of(self.test)
         """The ways in which it can hold, where it is looked at one by one: bools, and what each is then."""
         self.toward: dict[int, Fact] = {}
         """By carry: what else holds of it while the loop goes on."""
@@ -124,20 +125,14 @@ class Condition:
         places = tuple([inside.get(asked.get(source), -1) for source in made.ins])
         return {} if -1 in places else comparisons(body, places, made.eqn.primitive.name, truth)
 
-    def given_alike(self) -> tuple[int, ...]:
-        """Which of the values that the loop is given are one: by that alone a part of the condition tells of the body.
-
-        By operand, the number of its value; nothing where the condition has no parts.
-        """
-        given: tuple[int, ...] = self.step.extra.given
-        return given if len(self.parts) > 1 else ()
-
     def _implied(self, env: list[Any], holding: tuple[tuple[int, int], ...]) -> dict[int, Fact] | None:
         refiner = Refiner(self.test, env)
         try:
             for slot, truth in holding:
                 refiner.assume(slot, truth, ALL)
-            if holding[0][1]:
+            if not holding[0][1]:
+                use_either(self.test, refiner, holding[0][0], 0)
+            else:
                 for place, carry in self.looked:
                     if carry in self.toward:
                         refiner.narrow(self.test.inputs[place][1], self.toward[carry], ALL)

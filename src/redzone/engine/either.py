@@ -88,13 +88,13 @@ def beside(program: Program, condition: int, truth: int, shape: Any) -> tuple[tu
     return tuple([parts for parts, mine in alternatives(program, condition, truth) if mine == tuple(shape)][:SEVERAL])
 
 
-def use_either(program: Program, refiner: Refiner, condition: int) -> None:
-    """Use that of each disjunction which a condition holds some part does: what all of them say, joined.
+def use_either(program: Program, refiner: Refiner, condition: int, truth: int = 1) -> None:
+    """Use that of each disjunction which holds where a condition has this value some part does: what all say, joined.
 
     Of an array each element has a part of its own that holds. What is learnt of that element, or of anything made one
     for all elements, follows from whichever it is; and it is any element.
     """
-    for parts, shape in alternatives(program, condition):
+    for parts, shape in alternatives(program, condition, truth):
         if any(type(n) is not int or n == 0 for n in shape):
             continue
         env = list(refiner.env)

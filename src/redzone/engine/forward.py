@@ -20,15 +20,18 @@ from redzone.engine.columns import column_facts
 from redzone.engine.either import beside
 from redzone.engine.first import first_of, read_first
 from redzone.engine.hot import dotted
+from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.interleaved import Interleaved, interleaved, put_together
 from redzone.engine.kinds import narrows
 from redzone.engine.levels import ALL, HERE
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import before, running_sum, summed
 from redzone.engine.partition import Partition, limited, partition
+from redzone.engine.parts import limited_part, part_of_sum
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
 from redzone.engine.refine import BLENDED, Refiner, assuming, is_flag
 from redzone.engine.relations import Infeasible
+from redzone.engine.remaining import Remaining, left_over, remaining
 from redzone.engine.rounding import ADDED_ONCE
 from redzone.engine.share import quotient
 from redzone.engine.tabulate import SPREAD, tabulated
@@ -51,6 +54,7 @@ _MORE: dict[Any, Any] = {
     RULES[primitives()["dot_general_p"]]: dotted,
     _DIV: _DIV,
     _READ: _READ,
+    FLOOR_DIVIDE: FLOOR_DIVIDE,
     **dict.fromkeys(BLENDED | _JOINING, BLENDED),
 }
 #: A sum beyond this has the bounds of its integer type.
@@ -77,6 +81,8 @@ class Context:
     """Further calls with equal facts, for which this run stands too: who calls, and where."""
 
 
+#: By branch of a cond that may be taken: what it yields, and the environment of its run.
+Apart = dict[int, tuple[list[Any], list[Any]]]
 #: Called in the final pass for each access reached: the site, one fact per column, where it happened.
 Observer = Callable[[Site, list[Fact], Step, Context], None]
 
@@ -131,7 +137,7 @@ class Runner:
                 promised.tested = Context(via.bodies[1], tested.copy(), parent, via, -1)
             return self.run_assuming(program, inputs, promised, record)
         # What promises further inside say of lanes that still run neither holds in another run nor follows from one.
-        of_its_own = lanes and bool(program.all_assumptions())
+        of_its_own = (lanes and bool(program.all_assumptions())) or bool(program.linking)
         last = None if of_its_own else program.last
         changed: list[int] = []
         which = 0
@@ -150,6 +156,8 @@ class Runner:
             env = last.copy()
             for (_, slot), fact in zip(program.inputs, inputs, strict=True):
                 env[slot] = fact
+        if program.linking:
+            program.linked[id(env)] = (env, program.linking)
         context = None
         if record:
             context = Context(program, env, parent, via, branch, lanes)
@@ -237,6 +245,12 @@ class Runner:
                 if more is not None:
                     if more is _DIV:
                         env[outs[0]] = quotient(program, env, step)
+                    elif more is FLOOR_DIVIDE:
+                        if step.extra is None:
+                            step.extra = part_of_sum(program, step) or False
+                            step.volatile = bool(step.extra)
+                        if step.extra:
+                            env[outs[0]] = limited_part(env, step, step.extra, env[outs[0]])
                     elif more is _READ:
                         if step.extra is None:
                             step.extra = first_of(program, step) or False
@@ -441,7 +455,7 @@ class Runner:
         factors, rule, fact = step.extra, step.rule, env[step.outs[0]]
         if factors is None and rule is _SUB:
             # From here on it is known not to be one, or to be one.
-            factors = step.extra = _running_sum(program, step) or ()
+            factors = step.extra = _running_sum(program, step) or remaining(program, step) or ()
             step.volatile = bool(factors)
         elif factors is None and rule in _JOINING:
             factors = interleaved(program, step) or (partition(program, step) if rule is _ADD else None)
@@ -449,6 +463,9 @@ class Runner:
             step.volatile = bool(factors)
         if type(factors) is Step:
             env[step.outs[0]] = before(program, env, factors, fact)
+            return
+        if type(factors) is Remaining:
+            env[step.outs[0]] = left_over(env, step, factors, fact)
             return
         if type(factors) is Interleaved:
             env[step.outs[0]] = put_together(env, step, factors, fact)
@@ -494,7 +511,7 @@ class Runner:
         last = len(step.bodies) - 1
         lo, hi = _branches(which, last)
         results: list[Fact | None] = [None] * len(step.outs)
-        apart: dict[int, list[Any]] = {}
+        apart: Apart = {}
         """By branch, what it yields: another cond on the same number takes the same branch."""
         for k in range(lo, hi + 1):
             facts: list[Fact] | None
@@ -506,7 +523,7 @@ class Runner:
                     continue
             body = step.bodies[k]
             inner = self.run(body, [facts[i] for i in step.extra[k]], context is not None, context, step, k)
-            apart[k] = [inner[s] if s >= 0 else None for s in body.outs]
+            apart[k] = ([inner[s] if s >= 0 else None for s in body.outs], inner)
             for i, out in enumerate(step.outs):
                 if out >= 0 and i not in body.errors:
                     fact, old = inner[body.outs[i]], results[i]
@@ -524,8 +541,8 @@ class Runner:
             return None
         if _asked_by(program, made.ins[0]) != _asked_by(program, step.ins[0]):
             return None
-        results = (env[made.apart] or {}).get(k)
-        fact: Fact | None = None if results is None else results[made.outs.index(slot)]
+        branch = (env[made.apart] or {}).get(k)
+        fact: Fact | None = None if branch is None else branch[0][made.outs.index(slot)]
         return fact
 
     def inputs_of_branch(self, program: Program, env: list[Any], step: Step, k: int, last: int) -> list[Fact] | None:

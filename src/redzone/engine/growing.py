@@ -10,7 +10,7 @@ from redzone.domains import DtypeInfo, Fact, join, leq, settle, summarised
 from redzone.domains.fact import strided
 from redzone.domains.symbolic import at_most, larger, smaller
 from redzone.engine.carried import Carries, met
-from redzone.engine.changes import FAR, Change, End, changed_or_set
+from redzone.engine.changes import FAR, Change, End, added_at_most, changed_or_set
 
 
 def _after(fact: Fact, lo: Any, hi: Any, info: DtypeInfo, by: int) -> Fact | None:
@@ -141,3 +141,21 @@ def _farthest(first: Any, end: End, trips: Any, farther: Any) -> Any:
     by = farther(0, 0 if end[0] is None else end[0])
     moved = first + by * (trips - 1)
     return moved if end[1] is None else farther(moved, end[1] + by * since)
+
+
+def caps(carries: Carries, moving: list[int], env: Any, trips: int) -> dict[int, Fact]:
+    """What carries that lost their bounds can be at most, or at least, whenever the body starts, at most this often.
+
+    A loop in the body may move them the other way as far as it likes: their other side is bounded by something else.
+    """
+    found: dict[int, Fact] = {}
+    for i in moving:
+        first, now, info = summarised(carries.first[i]), summarised(carries.now[i]), carries.info[i]
+        if info.kind not in "iu" or any(type(n) is not int for n in (first.lo, first.hi, now.lo, now.hi)):
+            continue
+        if now.hi < info.max or first.hi == info.max or carries.slot[i] < 0:
+            continue
+        up = added_at_most(carries.body, env, carries.slot[i], carries.body.outs[i], True)
+        if up is not None and first.hi + up * trips <= info.max:
+            found[i] = Fact(info.min, first.hi + up * max(trips - 1, 0))
+    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
-from redzone.engine.program import BITS, SIGNATURE, SIMPLE, Program
+from redzone.engine.program import BITS, COND, SIGNATURE, SIMPLE, Program
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
@@ -81,6 +81,16 @@ def narrows(program: Program, slot: int) -> int:
                 waiting.append(again)
                 continue
             mask |= known[again]
+        if step is not None and step.kind == COND:
+            # What else its branches yield, and which was taken, as far as a number says that.
+            for out in step.outs:
+                mask |= BITS[out % SIGNATURE] if out >= 0 else 0
+            count = len(waiting)
+            waiting += [source for source in step.ins if template[source] is None and source not in known]
+            if len(waiting) > count:
+                continue
+            for source in step.ins:
+                mask |= known.get(source, 0)
         if step is not None and step.kind == SIMPLE:
             if step.eqn.primitive in KIND or step.rule is SAME or step.rule in _DIVIDING:
                 count = len(waiting)

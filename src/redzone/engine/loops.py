@@ -16,10 +16,12 @@ from redzone.engine.columns import is_open
 from redzone.engine.continuing import Condition
 from redzone.engine.determined import determined, looked_at, row_of
 from redzone.engine.entered import at_entries, is_worth_a_look, narrowed
+from redzone.engine.flags import by_flag, has_flags
 from redzone.engine.growing import bounded_growth, count_exactly, count_up, grown
 from redzone.engine.lanes import stay_apart
+from redzone.engine.nested import while_key
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
-from redzone.engine.program import LoopShape, Program, Step
+from redzone.engine.program import Links, LoopShape, Program, Step
 from redzone.engine.replaced import first_or_replaced
 from redzone.engine.resting import STEPWISE, come_to_rest, in_any, is_lost, states_of
 from redzone.engine.search import (
@@ -134,11 +136,18 @@ def _scan(
             turns = one_by_one(runner, carries, feed, [env[s] for s in step.ins], step, trips)
             closer = {**closer, **turns.seen}
             run()
-        known = body.memo[key] = (carries.now, exact, env_, turns, closer)
-    now, exact, inner, turns, closer = known
+        links: Links = {}
+        if turns is None and has_flags(carries):
+            links = by_flag(carries, lambda held: runner.run(body, feed(held), False), env_, near)
+        known = body.memo[key] = (carries.now, exact, env_, turns, closer, links)
+    now, exact, inner, turns, closer, links = known
     if context is not None:
         runner.closer.update(closer)
-        inner = runner.run(body, feed(now), True, context, step)
+        body.linking = links
+        try:
+            inner = runner.run(body, feed(now), True, context, step)
+        finally:
+            body.linking = {}
         for one in closer:
             del runner.closer[one]
     for i, out in enumerate(step.outs):
@@ -206,15 +215,7 @@ def _while(
 ) -> None:
     (body, test), shape = step.bodies, step.extra
     when, batched, asked = condition.when, condition.batched, condition.asked
-    # Two loops may have one body and not one condition, or both and be given other values that look alike.
-    key = (
-        "while",
-        test,
-        condition.given_alike(),
-        tuple([f.key() for f in inputs]),
-        tuple([f.key() for f in asked]),
-        tuple([f.key() for f in inits]),
-    )
+    key = while_key(step, inputs, asked, inits)
     known = body.memo.get(key)
     if known is None:
         carries = Carries(body, shape, inits, [v.aval for v in step.eqn.outvars])
@@ -284,8 +285,18 @@ def _while(
                     closer = each_that_goes_on(carries, when, lambda held: runner.run(body, feed(held), False), trips)
                     carries.now = rest
                     run()
-        known = body.memo[key] = (carries.now, enters, inside, entered, condition.toward, closer)
-    now, enters, inside, entered, condition.toward, closer = known
+        goes_in = when(carries.now, 1) if enters and not batched else None
+        links: Links = {}
+        if goes_in is not None and not closer and has_flags(carries):
+
+            def going_on(state: dict[int, Fact]) -> list[Any] | None:
+                on = when(state, 1)
+                return None if on is None else runner.run(body, feed(on), False)
+
+            in_body = runner.run(body, feed(narrowed(narrowed(goes_in, inside), entered)), False)
+            links = by_flag(carries, going_on, in_body, near)
+        known = body.memo[key] = (carries.now, enters, inside, entered, condition.toward, closer, goes_in, links)
+    now, enters, inside, entered, condition.toward, closer, _, links = known
     checked = condition.tested(now, context is not None)
     if enters and context is not None:
         held = when(now, 1)
@@ -294,7 +305,11 @@ def _while(
             if not batched:
                 held = narrowed(held, entered)
             runner.closer.update(closer)
-            runner.run(body, feed(held), True, context, step, 0, tested=None if batched else checked)
+            body.linking = links
+            try:
+                runner.run(body, feed(held), True, context, step, 0, tested=None if batched else checked)
+            finally:
+                body.linking = {}
             for one in closer:
                 del runner.closer[one]
             running = when(now, 1, lane=True) if batched and stay_apart(step) else None

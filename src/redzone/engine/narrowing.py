@@ -17,7 +17,7 @@ from redzone.engine.anew import apart_by, are_flags_anew, computed_anew
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.kinds import KIND
 from redzone.engine.levels import ALL, ROW, adds_ones, beside, has_elements, picked, row_of, signature_of
-from redzone.engine.program import SIMPLE, Program, Step
+from redzone.engine.program import COND, SIMPLE, Program, Step
 from redzone.engine.relations import FLIPPED, NEGATED, Infeasible, implied, is_met, satisfying, spanning
 from redzone.rules.floats import single_below
 from redzone.rules.table import SAME
@@ -210,7 +210,14 @@ class Narrowing:
             self.learnt_since += 1
         if step is None and slot in self.program.equal:
             self.narrow(self.program.equal[slot], new, level)
-        if step is None or step.kind != SIMPLE or self.budget <= 0:
+        if step is None and new.step == 0 and level is ALL and self.program.linked:
+            self.by_links(slot, new)
+        if step is None or self.budget <= 0:
+            return
+        if step.kind != SIMPLE:
+            if step.kind == COND and level is ALL and not self.nested:
+                self.budget -= 1
+                self.taken(step, slot, new)
             return
         self.budget -= 1
         if fact.step == 0:
@@ -229,6 +236,15 @@ class Narrowing:
             self._floor_divide(step, new, level)
         elif step.rule is REMAINDER:
             self.congruent(step, new, level)
+
+    def by_links(self, slot: int, fact: Fact) -> None:
+        """Use what is known of other carries by the value of a flag (`engine/flags.py`)."""
+        linked = self.program.linked.get(id(self.env))
+        for other, known in linked[1].get(slot, {}).get(fact.lo, {}).items() if linked is not None else ():
+            self.narrow(other, known, ALL)
+
+    def taken(self, step: Step, slot: int, fact: Fact) -> None:
+        """Use what one of the results of a cond is: a refinement that can look into its branches does."""
 
     def as_computed_anew(self, slot: int, fact: Fact) -> Fact:
         """What a comparison says of a number wherever that is used (`engine/anew.py`)."""

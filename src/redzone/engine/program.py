@@ -106,6 +106,10 @@ class Passage(NamedTuple):
     """The dimensions of the index tuples along which it is one for all, though it has others."""
 
 
+#: By slot of a flag, and its value: what other slots hold where it has that.
+Links = dict[int, dict[int, dict[int, Fact]]]
+
+
 class Program:
     """Steps in execution order over a flat list of slots."""
 
@@ -129,6 +133,8 @@ class Program:
         "jaxpr",
         "lanes",
         "last",
+        "linked",
+        "linking",
         "masks",
         "memo",
         "narrowing",
@@ -169,6 +175,10 @@ class Program:
         """By slot: what `refine.narrows` found."""
         self.last: list[Any] | None = None
         """The environment of the latest run: the next one computes again only what its inputs change."""
+        self.linking: Links = {}
+        """What is known of other slots by the value of a flag, in the run that is next."""
+        self.linked: dict[int, tuple[list[Any], Links]] = {}
+        """The same by identity of the environment of a run, which is kept with it."""
         self.calls: dict[int, tuple[Step, frozenset[int]]] = {}
         """By identity of a step that is an access: the step, and the calls it was inlined from, by theirs."""
         self.masks: list[tuple[tuple[int, tuple[int, ...]], int, Passage, frozenset[int]]] = []

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from redzone.domains import Fact, dtype_info, join, leq, meet
+from redzone.domains import Fact, dtype_info, join, leq, meet, summarised
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.kinds import KIND
 from redzone.engine.levels import ALL, is_of_several
@@ -159,6 +159,69 @@ class Refiner(Reads):
             narrowed = meet(fact, found) if _comparable(fact, found) else None
             return fact if narrowed is None else narrowed
         return fact
+
+    def taken(self, step: Step, slot: int, fact: Fact) -> None:
+        """Use what one of the results of a cond is: a branch that cannot yield it was not taken.
+
+        In each of the others it says more of what that branch computed, and so of its other results. One of them was
+        taken: what all of them say, joined, holds. Of floats nothing is taken out of a branch.
+        """
+        found: list[Fact | None] = []
+        ways: list[tuple[int, Refiner]] = []
+        which = step.outs.index(slot)
+        for k, (results, env) in (self.env[step.apart] or {}).items():
+            branch = step.bodies[k]
+            if which in branch.errors:
+                continue
+            inside = Refiner(branch, env)
+            inside.nested = True
+            try:
+                if results[which] is None:
+                    return
+                inside.narrow(branch.outs[which], fact, ALL)
+                inside.again()
+                values = [
+                    inside.value(s, ALL) if s >= 0 and results[i] is not None else None
+                    for i, s in enumerate(branch.outs)
+                ]
+            except Infeasible:
+                continue
+            if ways:
+                values = [None if a is None or b is None else join(a, b) for a, b in zip(found, values, strict=True)]
+            found = values
+            ways.append((k, inside))
+        if not ways:
+            raise Infeasible
+        for i, out in enumerate(step.outs):
+            whole = found[i]
+            if out >= 0 and i != which and whole is not None and dtype_info(step.eqn.outvars[i].aval.dtype).integral:
+                self.learn(out, whole)
+        if len(ways) == 1:
+            self.only_way(step, *ways[0])
+
+    def only_way(self, step: Step, k: int, inside: Refiner) -> None:
+        """Use that a branch was taken, and what is known in there of what it was given."""
+        number = summarised(self.current(step.ins[0], ALL))
+        if type(number.lo) is int and type(number.hi) is int:
+            # The first and the last one are taken by all numbers beyond them.
+            lo, hi = k if k else min(number.lo, 0), k if k < len(step.bodies) - 1 else max(number.hi, k)
+            self.narrow(step.ins[0], Fact(lo, hi, 0 if lo == hi else 1), ALL)
+        for (_, inner), place in zip(inside.program.inputs, step.extra[k], strict=True):
+            known = inside.known.get((inner, ALL))
+            if known is not None and type(summarised(known).lo) is int:
+                self.narrow(step.ins[place], known, ALL)
+
+    def learn(self, slot: int, fact: Fact) -> None:
+        """Note what is known of a result of a cond beside another, of which all that follows was said already."""
+        old: Any = self.known.get((slot, ALL)) or self.env[slot]
+        if old is None or slot in self.program.unknown or slot in self.anew or not _comparable(old, fact):
+            return
+        new = meet(old, fact)
+        if new is None:
+            raise Infeasible
+        if new is not old and not leq(old, new):
+            self.known[slot, ALL] = new
+            self.learnt_since += 1
 
     def not_yet_rounded(self, step: Step, slot: int, before: Fact, after: Fact) -> Fact:
         """What a float that was compared is to a sum or product that it goes into.

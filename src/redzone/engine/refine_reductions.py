@@ -6,7 +6,7 @@ from typing import Any
 
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.fact import FALSE, TRUE
-from redzone.engine.levels import ALL, ROW, has_elements, spread_back
+from redzone.engine.levels import ALL, HERE, ROW, has_elements, spread_back
 from redzone.engine.program import SIMPLE, Step
 from redzone.engine.refine_elementwise import Elementwise
 from redzone.rules.reductions import tells_places
@@ -39,6 +39,23 @@ class Reductions(Elementwise):
             return
         if fact.step == 0 and fact.lo == 0 and has_elements(step.eqn.invars[0].aval):
             self.narrow_all(step, fact, level)
+        elif fact.step == 0 and fact.lo == 1 and level is ALL and has_elements(step.eqn.outvars[0].aval):
+            self.some_element(step)
+
+    def some_element(self, step: Step) -> None:
+        """Use that some element of a bool array is true: what that says of numbers that are one for all its elements.
+
+        Which element it is nobody knows, so what it says of arrays it says of none of theirs in particular.
+        """
+        if self.nested or dtype_info(step.eqn.invars[0].aval.dtype).kind != "b":
+            return
+        there = type(self)(self.program, self.env)
+        there.nested, there.known = True, {key: known for key, known in self.known.items() if key[1] is ALL}
+        there.narrow(step.ins[0], TRUE, HERE)
+        there.again()
+        for (other, level), learnt in there.known.items():
+            if level is ALL and learnt is not self.known.get((other, ALL)):
+                self.narrow(other, learnt, ALL)
 
     def _most(self, step: Step, fact: Fact, level: Any) -> None:
         """No element is above the greatest, unless that is NaN, which one NaN among them makes it."""

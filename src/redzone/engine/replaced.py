@@ -69,7 +69,7 @@ def _is_choice(step: Step) -> bool:
 def _collect_of_branches(env: list[Any], first: int, step: Step, result: int, found: list[Fact]) -> bool:
     """The same of branches, of which each yields what it was given or something else."""
     kept = False
-    for k, results in (env[step.apart] or {}).items():
+    for k, (results, _) in (env[step.apart] or {}).items():
         branch = step.bodies[k]
         if result in branch.errors:
             continue

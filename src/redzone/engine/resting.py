@@ -11,7 +11,7 @@ from typing import Any
 
 from redzone.domains import Fact, join, leq, summarised, top, widen
 from redzone.engine.carried import Carries, met
-from redzone.engine.growing import bounded_growth
+from redzone.engine.growing import bounded_growth, caps
 from redzone.engine.order import in_turns
 from redzone.engine.thresholds import limits_of
 
@@ -37,11 +37,13 @@ def come_to_rest(
     widened: bool = False,
     ends: Any = None,
     replaced: Any = None,
+    capped: dict[int, Fact] | None = None,
 ) -> Any:
     """Bring the moving carries to an inductive set of facts; returns the body's last environment.
 
     `widened` says that some are at more than their first values already; `ends` are numbers that end a while;
-    `replaced` says of a run what a carry can be that it keeps or puts something in the place of.
+    `replaced` says of a run what a carry can be that it keeps or puts something in the place of; `capped` are facts
+    that every state satisfies.
     """
     env = run()
     if not moving:
@@ -57,6 +59,8 @@ def come_to_rest(
             if settled.get(i) is out:
                 continue
             both = join(carries.first[i], out)
+            if capped and i in capped:
+                both = met(both, capped[i])
             if leq(both, carries.now[i]):
                 settled[i] = out
             else:
@@ -81,6 +85,8 @@ def come_to_rest(
                 else:
                     steps = limits_of(carries.body) + (ends() if ends is not None else ())
                 carries.now[i] = widen(carries.now[i], fresh[i], carries.info[i], steps)
+                if capped and i in capped:
+                    carries.now[i] = met(carries.now[i], capped[i])
         env = run()
     else:
         for i in moving:
@@ -88,6 +94,8 @@ def come_to_rest(
         env = run()
     if trips is not None and bounded_growth(carries, moving, env, trips):
         env = run()
+    if trips is not None and widened and any(is_lost(carries, i) for i in moving):
+        env = under_caps(carries, moving, run, env, thresholds, trips, ends, replaced)
     if widened and trips is not None and trips <= STEPWISE and any(is_lost(carries, i) for i in moving):
         env = _stepwise(carries, moving, run, trips)
     # What came to rest by joining alone is as tight as it gets.
@@ -105,6 +113,23 @@ def come_to_rest(
             break
         env = run()
     return env
+
+
+def under_caps(
+    carries: Carries, moving: list[int], run: Any, env: Any, thresholds: Any, trips: int, ends: Any, replaced: Any
+) -> Any:
+    """The carries once more from their first values, where it is known how far some can go one way at most.
+
+    Both what they were at rest before and what they are now holds of every state.
+    """
+    capped = caps(carries, moving, env, trips)
+    if not capped:
+        return env
+    rest = {i: met(carries.now[i], capped[i]) if i in capped else carries.now[i] for i in moving}
+    carries.now.update({i: carries.first[i] for i in moving})
+    come_to_rest(carries, moving, run, thresholds, None, ends=ends, replaced=replaced, capped=rest)
+    carries.now.update({i: met(rest[i], carries.now[i]) for i in moving})
+    return run()
 
 
 def _lands(old: Fact, new: Fact, near: tuple[Any, ...]) -> bool:

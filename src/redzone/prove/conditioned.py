@@ -30,8 +30,9 @@ from redzone.prove.conditions import (
     proves,
     restricted,
 )
-from redzone.prove.exact import Exact
+from redzone.prove.exact import Exact, Outcome, Use
 from redzone.prove.made_of import leaves_made_of
+from redzone.prove.masks import masked_sites
 from redzone.prove.need import FAR, Need
 from redzone.prove.pieces import Work
 from redzone.prove.purse import Purse
@@ -68,6 +69,8 @@ class Conditioned(Seeking):
         """How many steps the proofs of conditions took."""
         self.in_lanes: set[int] = set()
         """The accesses that a condition keeps inside in running lanes, not in those of a batched loop that are done."""
+        self.used: dict[int, list[Use]] = {}
+        """By access: the uses in which it may be seen outside, where that is known of all its uses."""
         self.parts: dict[frozenset[int], Program] = {}
         """By accesses: the part of the program that decides them."""
 
@@ -108,7 +111,7 @@ class Conditioned(Seeking):
         """
         groups: dict[Any, list[int]] = {}
         for key, proposal in proposals.items():
-            if not proposal.relations:
+            if not proposal.relations and not proposal.seen:
                 groups.setdefault(proposal.key(), []).append(key)
         before, doubted = self.visits, set()
         for sites in list(groups.values())[:GROUPS]:
@@ -124,6 +127,22 @@ class Conditioned(Seeking):
             doubted |= left
         self.visits = before
         return {key: proposal for key, proposal in proposals.items() if key not in doubted}
+
+    def where_seen(self, exact: Exact, site: Site) -> Outcome | None:
+        """What the inputs must keep for an access to be inside wherever masks do not throw away what it accesses.
+
+        Ranges are believed where the masks are looked at again under them; a relation stands as it was derived.
+        """
+        uses = self.used.get(id(site.eqn))
+        outcome = exact.decide_seen(site, uses) if uses else None
+        if outcome is None or outcome.needs is None or outcome.relations or not outcome.cases:
+            return outcome if outcome is not None and outcome.needs is not None else None
+        facts = narrowed(self.facts, outcome.needs)
+        if facts is None:
+            return None
+        looks = Exact(self.traced.inputs, facts, self.work["masks"], spills=False)
+        masked = masked_sites(self.analysis, self.traced.jaxpr, facts, [site], {}, set(), looks)
+        return outcome if id(site.eqn) in masked else None
 
     def without_and_with_ends(self, needs: dict[int, Need]) -> list[dict[int, Need]]:
         """Needs without those that only keep a sum from wrapping, which may not matter behind a remainder; then all."""

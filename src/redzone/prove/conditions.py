@@ -41,6 +41,8 @@ class Proposal:
     """Whether a bound on a sum was shared out among its terms for it."""
     guessed: bool = False
     """Whether nobody could say what it takes, and it was tried for being plain."""
+    seen: bool = False
+    """Whether under it an access may still be outside, but only where what it accesses is thrown away."""
 
     def key(self) -> Any:
         return tuple((leaf, hashable(n.lo), hashable(n.hi)) for leaf, n in sorted(self.needs.items()))

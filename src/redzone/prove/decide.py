@@ -24,6 +24,7 @@ from redzone.prove.conditioned import EACH, Conditioned
 from redzone.prove.conditions import Proposal, Told, as_conditions, stays_in_lanes
 from redzone.prove.declared import declared_by, is_own_word
 from redzone.prove.exact import Exact
+from redzone.prove.last import UNSEEN, seen_before_the_last
 from redzone.prove.lints import Lints
 from redzone.prove.made_of import leaves_made_of
 from redzone.prove.masks import masked_sites
@@ -177,7 +178,8 @@ class Deciding(Conditioned):
         """Settle the accesses whose results are thrown away whenever they are outside."""
         sites = [site for site, _ in open_sites]
         exact = Exact(self.traced.inputs, self.facts, self.work["masks"], spills=False)
-        found = masked_sites(self.analysis, self.traced.jaxpr, self.facts, sites, self.thrown, self.limited, exact)
+        closed = self.traced.jaxpr
+        found = masked_sites(self.analysis, closed, self.facts, sites, self.thrown, self.limited, exact, self.used)
         may_leave = [(site, seen) for site, seen in open_sites if id(site.eqn) in found]
         # What throws it away may also be what keeps it inside.
         self.exactly(result, may_leave)
@@ -185,8 +187,22 @@ class Deciding(Conditioned):
             access = result[id(site.eqn)]
             access.verdict, access.decided_by, access.message = Verdict.MASKED, "select", found[id(site.eqn)]
         self.points |= {key: points[:4] for key, points in exact.seen_at.items() if key not in found}
+        for site, _ in open_sites:
+            if id(site.eqn) not in found and self.is_inside_but_the_last(site):
+                found[id(site.eqn)] = UNSEEN
+                access = result[id(site.eqn)]
+                access.verdict, access.decided_by, access.message = Verdict.MASKED, "last iteration", UNSEEN
         if found:
             open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in found]
+
+    def is_inside_but_the_last(self, site: Site) -> bool:
+        """Whether an access is inside in all iterations of its scan but the last, which nobody sees."""
+        seen = seen_before_the_last(self.traced.jaxpr, self.facts, site)
+        if seen is None or all(one.inside for one in seen):
+            return seen is not None
+        exact = Exact(self.traced.inputs, self.facts, self.work["prove"], spills=False)
+        outcome = exact.proves(site, seen)
+        return outcome is not None and not outcome.cases
 
     @staged("exact")
     def exactly(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
@@ -221,7 +237,9 @@ class Deciding(Conditioned):
             key = id(site.eqn)
             if key in self.wraps:
                 continue
-            outcome = exact.decide(site, seen)
+            # Where masks throw some of it away, what the rest takes is all that is asked.
+            shown = self.where_seen(exact, site)
+            outcome = shown if shown is not None else exact.decide(site, seen)
             if (outcome is None or outcome.needs is None) and all(_is_close(site, one) for one in seen):
                 # Whatever the inputs are, the program keeps the index close to its array, if not inside.
                 self.limited.add(key)
@@ -241,6 +259,7 @@ class Deciding(Conditioned):
                 self.certain[key] = tuple(sorted(iterations))[:HINTS]
             if outcome.needs is not None and (outcome.needs or outcome.relations):
                 found[key] = Proposal(outcome.needs, len(made) == len(outcome.cases), None, relations=outcome.relations)
+                found[key].seen = shown is not None
         open_sites[:] = [one for one in open_sites if result[id(one[0].eqn)].verdict is Verdict.UNKNOWN]
         self.timings["exact"] += time.perf_counter() - started
         return found
@@ -357,6 +376,10 @@ class Deciding(Conditioned):
             if id(site.eqn) in self.in_lanes:
                 access.decided_by = "condition in running lanes"
                 access.message += "; lanes of a batched loop that are done may leave, their results are thrown away"
+            if proposal.seen:
+                access.decided_by = "condition where it is used"
+                what = "read" if site.effect == "read" else "written"
+                access.message += f"; what is {what} outside then is thrown away"
             if wraps:
                 access.rule = "RZ204"
                 access.message += "; mode='drop' does not drop a negative index, it wraps"

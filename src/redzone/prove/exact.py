@@ -26,7 +26,7 @@ from redzone.prove.conditions import Common
 from redzone.prove.elements import LOOKS, Elements, is_bool
 from redzone.prove.need import APART, FAR, Need
 from redzone.prove.pieces import PIECES, NotAffine, Place, Work
-from redzone.prove.reach import NEAR, ByType, in_inputs, is_limited, span_of
+from redzone.prove.reach import NARROW, NEAR, ByType, by_inputs, in_inputs, is_limited, span_of
 from redzone.report.model import Condition
 from redzone.stages import recorded
 
@@ -41,6 +41,8 @@ ASKED = 24
 
 #: A condition: its slot, the least and the most it is, and its shape.
 Bounded = tuple[int, int, int, tuple[Any, ...]]
+#: A use of what an access reads or writes: the access in one run, and the conditions under which somebody sees it.
+Use = tuple[Step, Context, Sequence[Bounded]]
 
 
 @dataclasses.dataclass(slots=True)
@@ -103,8 +105,12 @@ class Exact:
         self.asked = 0
         self.seen_at: dict[int, list[dict[Atom, int]]] = {}
         """By access: points at which it leaves its array although no mask hides that."""
+        self.left: dict[int, list[Use | None]] = {}
+        """By access: uses in which it may be seen outside; None for one without conditions that can be asked about."""
         self.untold = False
         """Whether the latest question had a condition that was not understood."""
+        self.told = False
+        """Whether one had a condition that was."""
         self.overflows: list[Region] = []
         """Where a value of the latest question wraps on the way."""
         self.known: dict[Any, tuple[Outcome | None, bool, Sequence[Seen]]] = {}
@@ -175,13 +181,25 @@ class Exact:
         work.answered(outcome is not None and (not outcome.cases or outcome.needs is not None))
         return outcome
 
-    def decided(self, site: Site, seen: Sequence[Seen]) -> Outcome | None:
+    @recorded("exactly")
+    def decide_seen(self, site: Site, uses: Sequence[Use]) -> Outcome | None:
+        """The same of the violations that somebody sees, in any of these uses; None also where it says too little."""
+        work = self.elements.work
+        work.begin()
+        seen = [(Seen([c.env[slot] for slot in step.ins], step, c, inside=False), how) for step, c, how in uses]
+        self.told = False
+        cases = None if any(None in one.facts for one, _ in seen) else self.leaving(site, seen)
+        outcome = self.condition(cases, seen=True) if cases is not None and self.told else None
+        work.answered(outcome is not None and outcome.needs is not None)
+        return outcome
+
+    def leaving(self, site: Site, seen: Iterable[tuple[Seen, Sequence[Bounded]]]) -> list[Case] | None:
+        """The violations of an access in several runs, under conditions; None where they cannot be said."""
         cases: list[Case] = []
         self.overflows = []
         try:
-            for one in seen:
-                if not one.inside:
-                    cases += self.violations(site, one)
+            for one, conditions in seen:
+                cases += self.violations(site, one, conditions)
                 if len(cases) > CASES:
                     return None
         except NotAffine:
@@ -189,6 +207,12 @@ class Exact:
         except Exception as error:
             if not is_inconclusive(error):
                 raise
+            return None
+        return cases
+
+    def decided(self, site: Site, seen: Sequence[Seen]) -> Outcome | None:
+        cases = self.leaving(site, [(one, ()) for one in seen if not one.inside])
+        if cases is None:
             return None
         if not self.elements.spills:
             # Only asked for a proof: the first region that cannot be ruled out ends it.
@@ -261,6 +285,7 @@ class Exact:
         kept += self.elements.spilled
         if len(kept) * len(paths) > PIECES:
             return paths
+        self.told = True
         return [both for path in paths for r in kept if (both := path.both(r)) is not None]
 
     def promised(self, context: Context, region: Region, index: Linear) -> list[Region]:
@@ -330,15 +355,22 @@ class Exact:
 
     # Conditions
 
-    def condition(self, cases: list[Case]) -> Outcome:
-        """What the inputs must keep for every region to be left."""
+    def condition(self, cases: list[Case], seen: bool = False) -> Outcome:
+        """What the inputs must keep for every region to be left.
+
+        Of what masks let through (`seen`), positions go as far as the inputs in them say.
+        """
         outcome = Outcome([], whole=not self.overflows)
         limits: dict[tuple[int, str], tuple[int, int]] = {}
         relations: list[Linear] = []
         chosen: list[Linear] = []
         lost = False
         atoms = list(dict.fromkeys(a for c in cases for a in (*c.region.box, *c.index.terms) if a.leaf >= 0))
-        for case in cases:
+        reaches = [(by_inputs(case.excess(), case.region) if seen else None, case) for case in cases]
+        if seen:
+            # What must be asked anyway may be enough.
+            reaches.sort(key=lambda one: one[0] is not None)
+        for reach, case in reaches:
             if case.region.where(*chosen) is None or not self.possible(case):
                 continue
             if self.elements.work.spent:
@@ -346,8 +378,8 @@ class Exact:
                 lost = True
             outcome.cases.append(case)
             case.made = self.is_made(case, cases)
-            relation = self.related(case)
-            kept = self.kept_out(case) if relation is None else None
+            relation = self.related(case, reach)
+            kept = self.kept_out(case, reach) if relation is None else None
             if kept is not None:
                 chosen += self.limit(limits, kept, atoms)
             elif relation is not None:
@@ -361,12 +393,13 @@ class Exact:
             if left is None:
                 continue
             kept_in = _not_wrapping(left)
-            kept = _short_of(left) if kept_in is None else None
+            kept = _short_of(left, NEAR >> 8 if seen else NEAR) if kept_in is None else None
             case = Case(left, Linear(0), None, True, wrapped=True)
             if (kept_in is None and kept is None) or not self.possible(case):
                 continue
             outcome.cases.append(case)
             if kept is not None:
+                kept = _as_others(kept, limits) if seen else kept
                 chosen += self.limit(limits, kept, [*atoms, kept[0]])
             elif kept_in is not None:
                 relations.append(kept_in)
@@ -428,12 +461,16 @@ class Exact:
         info = dtype_info(step.eqn.outvars[step.outs.index(origin[1])].aval.dtype)
         return bool(info.kind in "iu" and (atom.hi >= info.max if up else atom.lo <= info.min))
 
-    def kept_out(self, case: Case) -> tuple[Atom, int, int] | None:
-        """A range of one input that keeps out of a region: the input, its least and its greatest value."""
+    def kept_out(self, case: Case, reach: Linear | None = None) -> tuple[Atom, int, int] | None:
+        """A range of one input that keeps out of a region: the input, its least and its greatest value.
+
+        What is at least 0 there may be said in terms of inputs (`reach`).
+        """
         # A region that hangs on a value nobody can look into is not the fault of the inputs that lead there.
         seen_through = not any(a.leaf < 0 and a.name.startswith("v") for a in case.index.terms)
-        excess = in_inputs(case.excess(), case.region) if seen_through else None
-        if excess is not None and len(excess.terms) == 1 and next(iter(excess.terms)) not in case.index.terms:
+        excess = reach or (in_inputs(case.excess(), case.region) if seen_through else None)
+        one = excess is not None and len(excess.terms) == 1
+        if excess is not None and one and (reach is not None or next(iter(excess.terms)) not in case.index.terms):
             ((atom, k),) = excess.terms.items()
             # What the index goes as far as: at least 0 out there, so kept below that.
             bound = (-excess.const - 1) // k if k > 0 else -((excess.const + 1) // k)
@@ -445,6 +482,8 @@ class Exact:
             for atom, (lo, hi) in case.region.box.items():
                 if atom.leaf < 0 or atom not in group:
                     continue
+                if _is_wrapped_back(case, atom, lo, hi) and _is_plain(atom, hi + 1, FAR):
+                    return atom, hi + 1, FAR
                 # A bound as far as the number that stands for none would be no bound.
                 if lo > atom.lo and (hi >= atom.hi or lo > 0) and abs(lo - 1) < FAR and _is_plain(atom, -FAR, lo - 1):
                     return atom, -FAR, lo - 1
@@ -452,9 +491,9 @@ class Exact:
                     return atom, hi + 1, FAR
         return None
 
-    def related(self, case: Case) -> Linear | None:
+    def related(self, case: Case, reach: Linear | None = None) -> Linear | None:
         """At least 0 when several inputs are so related that an index stays inside, the rest at its worst."""
-        excess = in_inputs(case.excess(), case.region)
+        excess = reach or in_inputs(case.excess(), case.region)
         terms = excess.terms if excess is not None else {}
         if excess is None or len(terms) < 2:
             return None
@@ -644,14 +683,21 @@ def _not_wrapping(region: Region) -> Linear | None:
     return None
 
 
-def _short_of(region: Region) -> tuple[Atom, int, int] | None:
-    """A range of one input that ends before a region where a value wraps: it begins far from the plainer numbers."""
+def _short_of(region: Region, far: int) -> tuple[Atom, int, int] | None:
+    """A range of one input that ends before a region where a value wraps: it begins `far` from the plainer numbers."""
     for atom, (lo, hi) in region.box.items():
-        if atom.leaf >= 0 and lo > NEAR and _is_plain(atom, -FAR, lo - 1):
+        if atom.leaf >= 0 and lo > far and _is_plain(atom, -FAR, lo - 1):
             return atom, -FAR, lo - 1
-        if atom.leaf >= 0 and hi < -NEAR and _is_plain(atom, hi + 1, FAR):
+        if atom.leaf >= 0 and hi < -far and _is_plain(atom, hi + 1, FAR):
             return atom, hi + 1, FAR
     return None
+
+
+def _as_others(kept: tuple[Atom, int, int], limits: dict[tuple[int, str], tuple[int, int]]) -> tuple[Atom, int, int]:
+    """A range that only keeps elements of an input from wrapping, less what other elements of it must leave out."""
+    atom, lo, hi = kept
+    others = [limit for (leaf, _), limit in limits.items() if leaf == atom.leaf]
+    return atom, max([lo, *(low for low, _ in others if lo > -FAR)]), min([hi, *(up for _, up in others if hi < FAR)])
 
 
 def _is_made(case: Case, by_type: ByType) -> bool:
@@ -660,6 +706,15 @@ def _is_made(case: Case, by_type: ByType) -> bool:
     if case.wrapped or any(span_of(case.region, a)[1] < 0 for a in case.index.terms):
         return False
     return is_limited(case.index if case.above else -case.index, case.region, by_type)
+
+
+def _is_wrapped_back(case: Case, atom: Atom, lo: int, hi: int) -> bool:
+    """Whether only numbers that wrap lead to a region from below it: bytes of which a letter's number was taken.
+
+    Those above it do not, and are what is meant, though the lowest may have wrapped so far that they are inside again.
+    """
+    narrow = atom.lo == 0 and (atom.lo, atom.hi) in NARROW
+    return narrow and lo > 0 and hi < atom.hi and case.index.terms.get(atom) == 1 and case.index.const > atom.hi // 2
 
 
 def _is_plain(atom: Atom, lo: int, hi: int) -> bool:

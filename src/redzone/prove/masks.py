@@ -19,7 +19,7 @@ from redzone.engine.inventory import CALLS, COND_P, SCAN_P, WHILE_P
 from redzone.engine.program import Passage
 from redzone.frontend.compat import Literal, open_jaxpr, scan_counts
 from redzone.prove.bare import Bare
-from redzone.prove.exact import Exact
+from redzone.prove.exact import Exact, Use
 from redzone.prove.finite import yields_finite
 from redzone.prove.passing import ADDING, MIXED, Places
 from redzone.prove.seen import ANYWHERE, CLOSE, INSIDE, judged
@@ -49,11 +49,12 @@ def masked_sites(
     thrown: Thrown,
     near: set[int],
     exact: Exact,
+    left: dict[int, list[Use]] | None = None,
 ) -> dict[int, str]:
     """Which of these accesses are masked wherever they leave their array, and how.
 
     Of all whose every use is a select or the like, `thrown` gets when they are seen; and those that selects keep close
-    to their arrays, if not inside, go to `near`.
+    to their arrays, if not inside, go to `near`. In which uses one may be seen outside goes to `left`.
     """
     uses = Uses(*open_jaxpr(closed), analysis.inventory)
     bare = (Bare(uses, lanes=False), Bare(uses, lanes=True))
@@ -66,6 +67,10 @@ def masked_sites(
         places = looks.places(analysis, closed, facts, exact) if waiting else {}
         near.update(key for key, place in places.items() if place == CLOSE)
         found |= {key: looks.told[key] for key, place in places.items() if place == INSIDE}
+        for key, uses_of in exact.left.items():
+            told = [one for one in uses_of if one is not None]
+            if left is not None and key in places and len(told) == len(uses_of):
+                left.setdefault(key, told)
         waiting = [(site, more) for site, more in waiting if id(site.eqn) not in found]
     near.difference_update(found)
     return found
@@ -93,11 +98,14 @@ class _Looks:
     def places(self, analysis: Analysis, closed: Any, facts: Sequence[Fact], exact: Exact) -> dict[int, int]:
         """By access: where its index is when somebody sees what it accesses."""
         good: dict[Called, int] = {}
+        exact.left = {}
         for context in masked_runs(closed, analysis.inventory, facts, self.masks, self.homes):
             for called, holds in judged(context, self.wanted, exact):
                 good[called] = min(good.get(called, INSIDE), holds)
         least = dict.fromkeys(self.told, INSIDE)
         for called in self.wanted:
+            if called not in good:
+                exact.left.setdefault(called[0], []).append(None)
             least[called[0]] = min(least[called[0]], good.get(called, ANYWHERE))
         return least
 
@@ -233,6 +241,8 @@ def _is_related(uses: Uses, view: View, found: Found) -> bool:
     for depth, eqn in enumerate(view.chain):
         if mine & theirs:
             return True
+        if eqn.primitive in _LOOPS and _are_carried_beside(uses, eqn, jaxpr, mine, theirs):
+            return True
         given, inputs = _given(eqn, jaxpr)
         if given is None:
             inner = uses.behind(jaxpr, jaxpr.invars)
@@ -246,6 +256,17 @@ def _is_related(uses: Uses, view: View, found: Found) -> bool:
             uses.said_by(jaxpr, [a for a, bit in zip(given, places, strict=True) if bit & theirs]),
         )
     return bool(mine & theirs)
+
+
+def _are_carried_beside(uses: Uses, loop: Any, body: Any, index: int, condition: int) -> bool:
+    """Whether a condition is made from a flag that a loop carries, and the index from a number that it carries."""
+    scans = loop.primitive is SCAN_P
+    if not scans and body is not open_jaxpr(loop.params["body_jaxpr"])[0]:
+        return False
+    first, count = scan_counts(loop.params) if scans else (loop.params["body_nconsts"], len(loop.outvars))
+    carried = [(v.aval, uses.table(body)[v][0]) for v in body.invars[first : first + count]]
+    flags = any(bit & condition for aval, bit in carried if aval.shape == () and aval.dtype == bool)
+    return flags and any(bit & index for aval, bit in carried if aval.dtype != bool)
 
 
 def _given(eqn: Any, jaxpr: Any) -> tuple[Sequence[Any] | None, Sequence[Any]]:

@@ -73,6 +73,18 @@ def _is_tied(atom: Atom, target: Linear, region: Region) -> bool:
     )
 
 
+def by_inputs(target: Linear, region: Region, deep: int = DEEP) -> Linear | None:
+    """The target with its atoms that are no inputs exchanged for inputs; None where it has none, or where that fails.
+
+    At least 0 wherever the target is.
+    """
+    other = next((a for a in target.terms if a.leaf < 0), None)
+    if other is None:
+        return target if deep < DEEP else None
+    found = (by_inputs(less, region, deep - 1) for less in exchanged(target, other, region)) if deep else iter(())
+    return next((one for one in found if one is not None and one.terms), None)
+
+
 def in_inputs(target: Linear, region: Region, deep: int = DEEP) -> Linear | None:
     """The target's atoms that are no inputs at their worst, or exchanged for inputs where their worst is far away.
 

@@ -43,6 +43,7 @@ from redzone.prove.witness import (
     has_sizes,
     is_free,
     keeps,
+    one_of_each,
     plain_value,
     witnesses,
 )
@@ -352,7 +353,8 @@ class Seeking:
             needs = {leaf: Need(need.lo - more, need.hi + more) for leaf, need in proposal.needs.items()}
             broken += beyond_each(inputs, facts, needs, proposal.relations)[0]
         broken = [one for one in broken if all(keeps(facts[leaf], value) for leaf, value in one.items())]
-        others = itertools.chain(at_numbers(self.analysis.inventory.keep, inputs, facts), at_random(inputs, facts))
+        compared = at_numbers(self.analysis.inventory.keep, inputs, facts)
+        others = itertools.chain(one_of_each(inputs, facts), compared, at_random(inputs, facts))
         tried = list(itertools.chain(broken, (other | one for other in others for one in broken)))
         for purse in purses or [Purse(ALONE // 4, compiles=compiles) for compiles in (False, True)]:
             found = witnesses(self.traced.jaxpr, [site], inputs, facts, tried, purse, tries=SEEN, hidden=SEEN)
@@ -374,10 +376,11 @@ class Seeking:
             if not source.open_below and not at_most(uniform.lo, whole.lo):
                 return True
         sources = self.traced.inputs
+        # What masks let through hangs on how far they do: an input without a promise among several is to keep it.
+        is_broken = all if proposal.seen else any
         return any(
-            not (sources[leaf].open_above or sources[leaf].open_below)
+            is_broken(not (sources[leaf].open_above or sources[leaf].open_below) for _, _, leaf in relation.terms)
             for relation in proposal.relations
-            for _, _, leaf in relation.terms
         )
 
 

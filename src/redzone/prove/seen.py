@@ -47,6 +47,7 @@ def judged(context: Context, wanted: dict[Called, int], exact: Exact) -> Iterabl
                 found.setdefault(calls.union(key[1]), []).append((slot, case))
         each = len(mine) == sum(calls.issuperset(key[1]) for _, calls in seen)
         if not each or found.keys() != mine.keys() or any(len(one) != wanted[key] for one in found.values()):
+            exact.left.setdefault(key[0], []).append(None)
             yield key, ANYWHERE
             continue
         yield key, min(_place_seen(context, mine[calls], conditions, exact) for calls, conditions in found.items())
@@ -72,6 +73,8 @@ def _place_of(context: Context, step: Step, by_rows: dict[tuple[int, ...], _Cond
         if place != INSIDE and rows:
             for_all = [one for one in own if not one[3]]
             place = max(place, _place_under(context, step, [*for_all, *conditions], rows))
+    if place != INSIDE:
+        exact.left.setdefault(id(step.eqn), []).append((step, context, own) if own else None)
     return place
 
 

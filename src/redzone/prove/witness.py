@@ -423,6 +423,13 @@ def beside_none(inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int,
             yield {leaf: alone}
 
 
+def one_of_each(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
+    """Numbers without a promise, one of them 1 and the others what is plainest: those that are compared may differ."""
+    free = [i for i, s in enumerate(inputs) if s.aval.shape == () and is_free(s)]
+    for i in [i for i in free if dtype_info(inputs[i].aval.dtype).kind in "iu"][:ALONE]:
+        yield {i: plain_value(inputs[i], facts[i], 1)}
+
+
 def _extreme(inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need]) -> Iterator[dict[int, Any]]:
     """Inputs of which something is asked, one by one, far above the others and far below."""
     for leaf in list(needs)[:ALONE]:
@@ -433,7 +440,7 @@ def _extreme(inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Ne
 
 def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
     """The ends of the contract: high (promised ranges at their top, bools true, growing numbers), low, ones and their
-    negatives, bools that are all the same but for the last."""
+    negatives, bools that are all the same but for the last, one promised range at its top and the others low."""
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
     for high in (True, False):
         chosen, grown = {}, {}
@@ -453,6 +460,10 @@ def corners(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int
     flags = [i for i, s in enumerate(inputs) if kinds[i] == "b" and s.aval.shape and is_free(s) and _is_small(s)]
     for last in (True, False) if flags else ():
         yield {i: _but_the_last(inputs[i].aval.shape, last) for i in flags}
+    ranges = [i for i, s in enumerate(inputs) if kinds[i] in "iuf" and not (s.open_above or s.open_below)]
+    for top in ranges if 1 < len(ranges) <= ALONE else ():
+        whole = [(i, summarised(facts[i])) for i in ranges]
+        yield {i: plain_value(inputs[i], facts[i], fact.hi if i == top else fact.lo) for i, fact in whole}
 
 
 def _but_the_last(shape: tuple[int, ...], last: bool) -> Any:

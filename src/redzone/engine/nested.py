@@ -1,0 +1,76 @@
+"""Loops inside of loops: what one in the body leaves of a carry that it moves up or down.
+
+How often the inner loop runs may differ each time. But where each of its iterations moves the carry one way, and none
+wraps, its result lies on that side of its first value, and no farther from it than the states of the loop are from each
+other. What is known of those is what was kept of a run with the same facts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from redzone.domains import Fact, dtype_info, summarised
+from redzone.engine.continuing import parts_of
+from redzone.engine.program import WHILE, Program, Step
+
+#: Bounds on how much a body adds to what is in one slot on its way to another; None where nobody knows.
+ChangeOf = Callable[[Program, list[Any], int, int, int], Any]
+
+
+def given_alike(step: Step) -> tuple[int, ...]:
+    """Which of the values that a while is given are one, where its condition is looked at part by part.
+
+    By operand, the number of its value; nothing where the condition has no parts.
+    """
+    given: tuple[int, ...] = step.extra.given
+    return given if len(parts_of(step.bodies[1])) > 1 else ()
+
+
+def while_key(step: Step, inputs: Sequence[Fact], asked: Sequence[Fact], inits: Sequence[Fact]) -> Any:
+    """By what a while is known: two may have one body and not one condition, or both and be given other values."""
+    return (
+        "while",
+        step.bodies[1],
+        given_alike(step),
+        tuple([f.key() for f in inputs]),
+        tuple([f.key() for f in asked]),
+        tuple([f.key() for f in inits]),
+    )
+
+
+def first_of(step: Step, slot: int) -> tuple[int, int]:
+    """For a result of a while, which carry that is and the slot of its first value; -1 where there is none."""
+    shape = step.extra
+    if step.kind != WHILE or slot not in step.outs:
+        return -1, -1
+    carry = step.outs.index(slot)
+    return (carry, shape.inits[shape.carries.index(carry)]) if carry in shape.carries else (-1, -1)
+
+
+def moved_by(step: Step, env: list[Any], carry: int, change_of: ChangeOf, depth: int) -> tuple[int, int] | None:
+    """Bounds on how much a while in a body adds to a carry all in all, in the run that an environment is of.
+
+    Only of one that moves it one way, by constants: an iteration that starts within what is held there does not wrap.
+    """
+    body, shape = step.bodies[0], step.extra
+    count = len(body.inputs)
+    facts = [env[slot] for slot in (*step.ins, *shape.inits)]
+    info = dtype_info(step.eqn.outvars[carry].aval.dtype)
+    slot = next((s for position, s in body.inputs if position - shape.consts == carry), -1)
+    if slot < 0 or None in facts or info.kind not in "iu":
+        return None
+    asked, inits = facts[count : len(step.ins)], facts[len(step.ins) :]
+    known = body.memo.get(while_key(step, facts[:count], asked, inits))
+    if known is None or not known[1] or known[6] is None:
+        return None
+    now, held = summarised(known[0][carry]), summarised(known[6][carry])
+    by = change_of(body, body.template, slot, body.outs[carry], depth)
+    if by is None or any(type(n) is not int for n in (*by, now.lo, now.hi, held.lo, held.hi)):
+        return None
+    if held.lo + min(by[0], 0) < info.min or held.hi + max(by[1], 0) > info.max:
+        return None
+    far = now.hi - now.lo
+    if by[0] >= 0:
+        return (0, far)
+    return (-far, 0) if by[1] <= 0 else None
