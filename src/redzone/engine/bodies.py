@@ -11,7 +11,7 @@ from redzone.engine.definitions import Definition, definitions
 from redzone.engine.errors import results_of_errors
 from redzone.engine.frames import Frame, Slicing, resolve
 from redzone.engine.known import is_counted, numbers
-from redzone.engine.products import ONCE, how_run, is_one
+from redzone.engine.products import ONCE, how_run
 from redzone.engine.program import COND, SCAN, SIMPLE, WHILE, LoopShape, Program
 from redzone.engine.slots import Slots
 from redzone.engine.sought import note_search
@@ -92,9 +92,7 @@ def loop(build: Slots, eqn: Any, frame: Frame) -> None:
     note_given(frame, inner, eqn.invars[nt:], *carried)
     for k, v in enumerate(test.invars):
         # What is said of a carry that does not change is said of what the body is given, too.
-        given_to = inner.invars[nb + k - nt] if k >= nt else None
-        if given_to in build.slicer.given_anew or (k < nt and not is_one(frame, eqn.invars[k])):
-            build.slicer.given_anew.add(v)
+        _note(build.slicer, v, (None, inner.invars[nb + k - nt]) if k >= nt else (frame, eqn.invars[k]))
     outer, build.slicer.lanes = build.slicer.lanes, build.slicer.lanes or bool(test.outvars[0].aval.shape)
     limits = numbers(frame, eqn.invars[:nt])
     condition = build.slicer.program(test, test_consts, (0,), None, limits)
@@ -136,9 +134,17 @@ def note_given(frame: Frame, jaxpr: Any, operands: Any, first: int = 0, end: int
     last = len(jaxpr.invars) - rows
     for k, (v, atom) in enumerate(zip(jaxpr.invars, operands, strict=True)):
         kept = k >= last or (first <= k < end and jaxpr.outvars[k - first] is not v)
-        if not kept and dtype_info(getattr(v.aval, "dtype", None)).kind != "b" and not is_one(frame, atom):
-            frame.slicer.given_anew.add(v)
-            frame.slicer.alike.clear()
+        is_flag = dtype_info(getattr(v.aval, "dtype", None)).kind == "b"
+        _note(frame.slicer, v, (None, None) if kept or is_flag else (frame, atom))
+
+
+def _note(slicer: Slicing, given: Any, source: tuple[Frame | None, Any]) -> None:
+    """Note what an input is given; whether that is computed anew is found out when somebody asks."""
+    slicer.given[given] = source
+    slicer.given_anew.pop(given, None)
+    if given in slicer.looked_at:
+        # Of what was made from it for another caller nothing is known any more.
+        slicer.alike.clear()
 
 
 def _which(frame: Frame, atoms: list[Any]) -> tuple[int, ...]:

@@ -58,7 +58,7 @@ def by_flag(
     if not is_open_inside(body, env):
         return {}
     flag = next(i for i in carries.moving if _is_flag(carries, i))
-    states = _states(carries, flag, run, thresholds) or {}
+    states = (_states(carries, flag, run, thresholds) if _tells(carries, flag, env) else None) or {}
     links = {
         value: {carries.slot[i]: state[i] for i in _numbers(carries) if not leq(carries.now[i], state[i])}
         for value, state in states.items()
@@ -75,6 +75,20 @@ def has_flags(carries: Carries) -> bool:
     if len(body.steps) > LONG or body.memo.get(_IN_VAIN, 0) >= OFTEN or not _numbers(carries):
         return False
     return any(_is_flag(carries, i) for i in carries.moving)
+
+
+def _tells(carries: Carries, flag: int, env: list[Any]) -> bool:
+    """Whether a run of the body, in `env`, makes less of some number where the flag comes out at one of its values."""
+    first = summarised(carries.first[flag])
+    for value in (0, 1):
+        made = _made_where(carries, env, flag, value)
+        for i in _numbers(carries):
+            both = None if made is None else made[i]
+            if both is not None and first.lo <= value <= first.hi:
+                both = join(both, carries.first[i])
+            if both is None or not leq(carries.now[i], both):
+                return True
+    return False
 
 
 def _numbers(carries: Carries) -> list[int]:

@@ -44,7 +44,8 @@ class Slicing:
         self.only = only
         """The accesses that are asked about, by identity of their equations; None for all."""
         self.everything = everything
-        self.built: dict[Any, Program] = {}
+        self.built: dict[Any, list[tuple[dict[int, bool], Program]]] = {}
+        """By what is asked of a jaxpr: for what it is given that was looked at (`given_anew`), its program."""
         self.makers: dict[int, tuple[Any, dict[Any, Any]]] = {}
         """By identity of a jaxpr: the equation that makes each variable."""
         self.read: dict[int, tuple[Any, dict[Any, list[Any]]]] = {}
@@ -55,8 +56,13 @@ class Slicing:
         self.unmodelled: Counter[str] = Counter()
         self.done_away: set[int] = set()
         """By identity: jaxprs that are built by themselves, but which the compiler makes part of what runs them."""
-        self.given_anew: set[Any] = set()
-        """Inputs of loops, branches and functions that may be another number in each place they are used in."""
+        self.given: dict[Any, tuple[Frame | None, Any]] = {}
+        """By input of a loop, branch or function: what it is given, where that may be computed anew; without a frame,
+        an input that is given the same."""
+        self.given_anew: dict[Any, bool] = {}
+        """By such an input, once somebody asked: whether it may be another number in each place it is used in."""
+        self.looked_at: set[Any] = set()
+        """The inputs of which that was asked."""
         self.alike: set[Any] = set()
         """What is known to be the same wherever it is used, by its name and the calls around it."""
         self.multiplied: dict[int, tuple[Any, Any]] = {}

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from redzone.domains import dtype_info
 from redzone.engine.frames import Frame, calls_around
-from redzone.engine.inventory import CALLS, COND_P, SCAN_P, WHILE_P
+from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, WHILE_P
 from redzone.engine.moved import LIMITS, MOVES, NAMES, constant_of, named
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives, scan_counts
 
@@ -73,16 +73,18 @@ class _Walk:
         self.left -= len(frame.jaxpr.eqns)
         for eqn in frame.jaxpr.eqns if self.left >= 0 else ():
             given = [0 if type(v) is Literal else bits.get(v, 0) for v in eqn.invars]
-            inputs = 0
+            inputs, outvars = 0, eqn.outvars
             for one in given:
                 inputs |= one
-            results = self.inside(frame, eqn, given, inputs)
-            for k, v in enumerate(eqn.outvars):
-                bits[v] = inputs if results is None else results[k]
-            if results is None and not dtype_info(getattr(eqn.outvars[0].aval, "dtype", None)).integral:
-                constant = _constant(frame, eqn, constants)
+            if eqn.primitive not in PLAIN and (results := self.inside(frame, eqn, given, inputs)) is not None:
+                bits.update(zip(outvars, results, strict=True))
+                continue
+            for v in outvars:
+                bits[v] = inputs
+            if not dtype_info(getattr(outvars[0].aval, "dtype", None)).integral:
+                constant = _constant(frame, eqn, given, constants)
                 if constant != 1.0:
-                    constants[eqn.outvars[0]] = constant
+                    constants[outvars[0]] = constant
                 if eqn.primitive not in _PLAIN:
                     self.found[named_by(frame, eqn)] = Product(inputs, constant)
         return [0 if type(v) is Literal else bits.get(v, 0) for v in frame.jaxpr.outvars]
@@ -111,17 +113,22 @@ class _Walk:
         return [inputs] * len(eqn.outvars)
 
 
-def _constant(frame: Frame, eqn: Any, constants: dict[Any, float | None]) -> float | None:
-    """About how large the constants are in what an equation makes; None where that is not known."""
+def _constant(frame: Frame, eqn: Any, given: list[int], constants: dict[Any, float | None]) -> float | None:
+    """About how large the constants are in what an equation makes; None where that is not known.
+
+    What is made of any input, as is told of each operand, is no constant.
+    """
     primitive = eqn.primitive
     if primitive in MOVES or primitive in NAMES:
         return 1.0 if type(eqn.invars[0]) is Literal else constants.get(eqn.invars[0], 1.0)
     if primitive not in (_MUL, _DIV):
-        return 1.0 if primitive in ROUNDED and primitive not in LIMITS and not _adds_constant(frame, eqn) else None
+        return (
+            1.0 if primitive in ROUNDED and primitive not in LIMITS and not _adds_constant(frame, eqn, given) else None
+        )
     found = 1.0
     for k, atom in enumerate(eqn.invars):
         size = 1.0 if type(atom) is Literal else constants.get(atom, 1.0)
-        value = constant_of(frame, atom)
+        value = None if given[k] else constant_of(frame, atom)
         if value is not None:
             alike = value.size and value.dtype.kind in "fiu" and (value == value.flat[0]).all()
             size = abs(float(value.flat[0])) if alike else None
@@ -131,9 +138,11 @@ def _constant(frame: Frame, eqn: Any, constants: dict[Any, float | None]) -> flo
     return found if 1e-30 < found < 1e30 else None
 
 
-def _adds_constant(frame: Frame, eqn: Any) -> bool:
+def _adds_constant(frame: Frame, eqn: Any, given: list[int]) -> bool:
     """Whether a constant is added, which may be nothing."""
-    return eqn.primitive in _SUMS and any(constant_of(frame, atom) is not None for atom in eqn.invars)
+    if eqn.primitive not in _SUMS or all(given):
+        return False
+    return any(not mine and constant_of(frame, atom) is not None for atom, mine in zip(eqn.invars, given, strict=True))
 
 
 _SUMS = named("add", "sub")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import dtype_info
-from redzone.engine.frames import Frame, calls_around
+from redzone.engine.frames import Frame, Slicing, calls_around
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P
 from redzone.engine.kept import adds_floats, is_done_away, keeps
 from redzone.engine.moved import LIMITS, called, named, source, unlimited, without_zero
@@ -73,7 +73,7 @@ def is_one(frame: Frame, atom: Any) -> bool:
             continue
         eqn = frame.maker(atom)
         if eqn is None:
-            if atom in slicer.given_anew:
+            if is_given_anew(slicer, atom):
                 return False
             continue
         seen.add(name)
@@ -91,6 +91,17 @@ def is_one(frame: Frame, atom: Any) -> bool:
             return False
     slicer.alike |= seen
     return True
+
+
+def is_given_anew(slicer: Slicing, given: Any) -> bool:
+    """Whether an input of a loop, a branch or a function may be another number in each place it is used in."""
+    slicer.looked_at.add(given)
+    known = slicer.given_anew.get(given)
+    if known is None:
+        frame, atom = slicer.given.get(given, (None, None))
+        known = atom is not None and (is_given_anew(slicer, atom) if frame is None else not is_one(frame, atom))
+        slicer.given_anew[given] = known
+    return known
 
 
 def how_run(frame: Frame, eqn: Any) -> int:

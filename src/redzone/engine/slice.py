@@ -21,7 +21,7 @@ from redzone.engine.frames import RENAMING, Frame, Slicing, calls_around, is_ren
 from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
 from redzone.engine.inventory import AXIS_INDEX_P, CALLS, SHARD_MAP_P, SPECIAL, constants_of
-from redzone.engine.products import ALIKE, DECIDED, ONCE, TWOFOLD, how_computed, is_one
+from redzone.engine.products import ALIKE, DECIDED, ONCE, TWOFOLD, how_computed, is_given_anew, is_one
 from redzone.engine.program import CALL, OBSERVE, SIMPLE, Program, Step
 from redzone.engine.refs import is_only_read
 from redzone.engine.regrouped import note_regrouped
@@ -63,11 +63,13 @@ class Slicer(Slicing):
         axes = tuple(sorted(self.axes.items(), key=str))
         known = tuple([(k, one.key()) for k, one in told.items()]) if told else ()
         given = (tuple(same.items()) if same else (), tuple(fixed.items()) if fixed else (), known)
-        anew = tuple([k for k, v in enumerate(jaxpr.invars) if v in self.given_anew]) if self.given_anew else ()
-        key = (id(jaxpr), wanted, axes, tuple(map(id, consts)), self.lanes, given, anew)
-        found = self.built.get(key)
-        if found is None:
-            found = self.built[key] = _Build(self, jaxpr, consts, same, fixed, told).slice(wanted)
+        key = (id(jaxpr), wanted, axes, tuple(map(id, consts)), self.lanes, given)
+        inputs, built = jaxpr.invars, self.built.setdefault(key, [])
+        for anew, found in built:
+            if all(is_given_anew(self, inputs[k]) == so for k, so in anew.items()):
+                return found
+        found = _Build(self, jaxpr, consts, same, fixed, told).slice(wanted)
+        built.append(({k: is_given_anew(self, v) for k, v in enumerate(inputs) if v in self.looked_at}, found))
         return found
 
 
@@ -88,8 +90,8 @@ class _Build(Slots):
         program.steps = self.steps
         slots = frame.slots
         program.inputs = [(i, slots[v]) for i, v in enumerate(jaxpr.invars) if v in slots and v not in frame.consts]
-        if self.slicer.given_anew:
-            program.anew += [slot for i, slot in program.inputs if jaxpr.invars[i] in self.slicer.given_anew]
+        if self.slicer.given:
+            program.anew += [slot for i, slot in program.inputs if is_given_anew(self.slicer, jaxpr.invars[i])]
         for v in jaxpr.constvars:
             if v in slots and v not in frame.consts:
                 program.template[slots[v]] = top(getattr(v.aval, "dtype", None))

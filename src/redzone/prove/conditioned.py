@@ -128,15 +128,19 @@ class Conditioned(Seeking):
         self.visits = before
         return {key: proposal for key, proposal in proposals.items() if key not in doubted}
 
-    def where_seen(self, exact: Exact, site: Site) -> Outcome | None:
+    def where_seen(self, exact: Exact, site: Site, seen: list[Seen]) -> Outcome | None:
         """What the inputs must keep for an access to be inside wherever masks do not throw away what it accesses.
 
-        Ranges are believed where the masks are looked at again under them; a relation stands as it was derived.
+        None where that is as much as without the masks. Ranges are believed where the masks are looked at again under
+        them; a relation stands as it was derived.
         """
         uses = self.used.get(id(site.eqn))
         outcome = exact.decide_seen(site, uses) if uses else None
         if outcome is None or outcome.needs is None or outcome.relations or not outcome.cases:
             return outcome if outcome is not None and outcome.needs is not None else None
+        anyway = exact.decide(site, seen)
+        if anyway is not None and not anyway.relations and _are_alike(anyway.needs, outcome.needs):
+            return None
         facts = narrowed(self.facts, outcome.needs)
         if facts is None:
             return None
@@ -446,6 +450,10 @@ def _together(asked: Sequence[dict[int, Need]]) -> dict[int, Need]:
 
 def _restricted(needs: dict[int, Need], leaves: set[int]) -> Any:
     return Proposal({leaf: n for leaf, n in needs.items() if leaf in leaves}, False, None).key()
+
+
+def _are_alike(one: dict[int, Need] | None, other: dict[int, Need]) -> bool:
+    return one is not None and bool(Proposal(one, False, None).key() == Proposal(other, False, None).key())
 
 
 def _is_point(need: Need) -> bool:

@@ -238,7 +238,7 @@ class Deciding(Conditioned):
             if key in self.wraps:
                 continue
             # Where masks throw some of it away, what the rest takes is all that is asked.
-            shown = self.where_seen(exact, site)
+            shown = self.where_seen(exact, site, seen)
             outcome = shown if shown is not None else exact.decide(site, seen)
             if (outcome is None or outcome.needs is None) and all(_is_close(site, one) for one in seen):
                 # Whatever the inputs are, the program keeps the index close to its array, if not inside.
