@@ -38,6 +38,7 @@ BYTE = Argument((), np.dtype("int8"), None, None)
 UNSIGNED = Argument((), np.dtype("uint8"), None, None)
 NEAR = Argument((), np.dtype("int32"), 0, 2)
 ROW = Argument((4,), np.dtype("int32"), -9, 12)
+PLACES = Argument((5,), np.dtype("int32"), 0, 3)
 GRID = Argument((2, 3), np.dtype("int32"), -9, 12)
 
 
@@ -142,6 +143,9 @@ DIRECTED: list[tuple[str, Callable[..., Any], tuple[Argument, ...]]] = [
     ("what is left of a sum", lambda v: jnp.sum(v) - jnp.cumsum(v), (ROW,)),
     ("running sums of some and of the others", lambda v: jnp.cumsum(v > 1) + jnp.cumsum(1 - (v > 1)), (ROW,)),
     ("sums of some and of all", lambda v: jnp.where(v > 1, 3, -1).sum() - 4 * (v > 1).sum() + v[0], (ROW,)),
+    ("counted in two ways", lambda v: jnp.zeros(4, np.int32).at[v].add(1)[2] - (v == 2).sum(), (PLACES,)),
+    ("picked by a sum", lambda i, v: (v * (jnp.arange(4) == i)).sum() - i, (NEAR, ROW)),
+    ("picked by a sum or not", lambda i, v: jnp.where(jnp.arange(1, 5) == i, v, 0).sum(), (NEAR, ROW)),
     ("reduced to a bool", lambda i: jnp.all((i > 2)[None]) | jnp.any((i == 0)[None]), (SMALL,)),
 ]
 

@@ -978,7 +978,7 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "one loop is always given the same",
-        "engine.continuing:Condition.given_alike",
+        "engine.nested:given_alike",
         _constant(()),
         "readings.one_loop_that_is_given_one_number_and_then_two",
     ),

@@ -66,7 +66,7 @@ def _apart_by(program: Program, env: list[Any], slot: int, bound: float, known: 
 def _farther(env: list[Any], step: Step, each: list[float], bound: float) -> float:
     """How far apart what a step makes may be, given the same of its operands."""
     primitive, info = step.eqn.primitive, dtype_info(step.eqn.outvars[0].aval.dtype)
-    farthest = max(each)
+    farthest = max(each, default=math.inf)
     if step.rule is SAME or primitive in _AS_FAR:
         return farthest
     if farthest > 0.0:
