@@ -760,7 +760,4 @@ def _open_columns(site: Site, one: Seen) -> int:
 
 
 def _inside(fact: Fact, column: Column) -> bool:
-    lo, hi = column_of(fact, column.column)
-    if type(lo) is np.ndarray:
-        return bool(lo.min() >= 0 and type(column.limit) is int and hi.max() <= column.limit)
-    return type(lo) is int and type(hi) is int and type(column.limit) is int and lo >= 0 and hi <= column.limit
+    return type(column.limit) is int and not _open_sides(fact, column)
