@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from redzone.access.site import Site
 from redzone.frontend.compat import sparse_kind
 
 #: By kind, what of an array is padding: of the first two, documented to be; of CSR's elements, those beyond the last
 #: row's end, which may be anywhere up to the number of elements.
-PADDING = {
+PADDING: Final = {
     kind: f"jax's {kind.upper()}, whose {what} are padding"
     for kind, what in (
         ("bcoo", "indices out of bounds"),
@@ -19,7 +19,7 @@ PADDING = {
 }
 #: By what follows the kind in a primitive's name: whether it reads or writes, and which operand or (-1) its result.
 #: The others only work on indices: they sort them, find equal ones, multiply two arrays.
-_TOUCHED = {
+_TOUCHED: Final = {
     "todense": ("write", -1),
     "extract": ("read", None),
     "dot_general": ("read", None),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
@@ -40,7 +40,7 @@ def _dynamic_update_slice(eqn: Any, chain: tuple[Any, ...]) -> Site:
     return Site(eqn, chain, "write", "clamp", operand, tuple(update.shape), columns, 1)
 
 
-_modes: dict[Any, str] = {}
+_modes: Final[dict[Any, str]] = {}
 """By JAX's word for it: a mode's name."""
 
 
@@ -177,4 +177,4 @@ def _builders() -> dict[Any, Any]:
 
 
 #: From primitive to the function that makes a Site of (equation, enclosing equations).
-ACCESSES: dict[Any, Any] = _builders()
+ACCESSES: Final[dict[Any, Any]] = _builders()

@@ -11,16 +11,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable
 from math import gcd
-from typing import Any
+from typing import Any, Final
 
 #: Rounds of tightening bounds by constraints.
-ROUNDS = 4
+ROUNDS: Final = 4
 #: How many points are tried when one of a region is looked for.
-TRIES = 48
+TRIES: Final = 48
 
-_numbers = itertools.count()
+_numbers: Final = itertools.count()
 #: How many constraints have been looked at so far, in all regions.
-effort = [0]
+effort: Final = [0]
 
 
 class Atom:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Final
 
 import ml_dtypes
 import numpy as np
@@ -24,9 +24,9 @@ class DtypeInfo:
         object.__setattr__(self, "integral", self.kind in "biu")
 
 
-_INFINITY = float("inf")
-OPAQUE = DtypeInfo("x", -_INFINITY, _INFINITY, 0)
-_KNOWN: dict[Any, DtypeInfo] = {}
+_INFINITY: Final = float("inf")
+OPAQUE: Final = DtypeInfo("x", -_INFINITY, _INFINITY, 0)
+_KNOWN: Final[dict[Any, DtypeInfo]] = {}
 
 
 def dtype_info(dtype: Any) -> DtypeInfo:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,13 +18,13 @@ from redzone.domains.dtype import DtypeInfo, dtype_info
 from redzone.domains.symbolic import at_most, is_inconclusive, larger, smaller
 
 #: How many elements may be kept apart in one fact.
-KEEP = 1024
+KEEP: Final = 1024
 #: An array up to this long keeps its elements apart also through writes, conditions and loops.
-SHORT = 16
+SHORT: Final = 16
 #: Kept-apart integers stay this small, so that numpy's int64 holds any one product or sum of two.
-SMALL = 2**31
+SMALL: Final = 2**31
 
-_ndarray = np.ndarray
+_ndarray: Final = np.ndarray
 
 
 class Fact:
@@ -78,11 +78,11 @@ class Fact:
         return True
 
 
-TOP_FLOAT = Fact(-math.inf, math.inf, 1, True)
-BOOL = Fact(0, 1)
-FALSE = Fact(0, 0, 0)
-TRUE = Fact(1, 1, 0)
-_TOPS: dict[Any, Fact] = {}
+TOP_FLOAT: Final = Fact(-math.inf, math.inf, 1, True)
+BOOL: Final = Fact(0, 1)
+FALSE: Final = Fact(0, 0, 0)
+TRUE: Final = Fact(1, 1, 0)
+_TOPS: Final[dict[Any, Fact]] = {}
 
 
 def top(dtype: Any) -> Fact:
@@ -128,7 +128,7 @@ def _hull(lo: Any, hi: Any) -> Fact:
 
 
 #: The smallest normal float32: what is smaller may be taken for zero.
-NORMAL = 2.0**-126
+NORMAL: Final = 2.0**-126
 
 
 def flushed(lo: float, hi: float) -> tuple[float, float]:
@@ -164,7 +164,7 @@ def summarised(fact: Fact) -> Fact:
 
 
 #: Of an array up to this long the elements are faster to go through one by one than by numpy.
-_FEW = 48
+_FEW: Final = 48
 
 
 def least(array: np.ndarray) -> Any:

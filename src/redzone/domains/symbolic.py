@@ -10,23 +10,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-LARGEST = 2**31 - 1
+LARGEST: Final = 2**31 - 1
 #: A number beyond this is the end of an integer type, not a bound of the program's.
-NEAR = 2**30
+NEAR: Final = 2**30
 #: Bounds of any expression of sizes that JAX's integers hold, nearest first; the last hold of every value.
-_FLOORS = (0, -1, -LARGEST - 1, -(2**63))
-_CEILINGS = (LARGEST, 2**32 - 1, 2**63 - 1, 2**64 - 1)
-_NESTED = re.compile(r"\b(max|min)\(")
-_QUOTIENT = re.compile(r"\b(floordiv|mod)\(")
+_FLOORS: Final = (0, -1, -LARGEST - 1, -(2**63))
+_CEILINGS: Final = (LARGEST, 2**32 - 1, 2**63 - 1, 2**64 - 1)
+_NESTED: Final = re.compile(r"\b(max|min)\(")
+_QUOTIENT: Final = re.compile(r"\b(floordiv|mod)\(")
 #: Quotients in one bound; the time JAX takes to compare expressions grows exponentially with them.
-_QUOTIENTS = 3
+_QUOTIENTS: Final = 3
 
-_sizes: list[Any] = []
-_decided: dict[tuple[int, str, str], bool | None] = {}
+_sizes: Final[list[Any]] = []
+_decided: Final[dict[tuple[int, str, str], bool | None]] = {}
 """What JAX said of comparisons in the program being checked: it takes long, and a loop asks the same again."""
 
 

@@ -15,7 +15,7 @@ that is the only one in it, all places fuse the two or none does, and it is one 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import DtypeInfo, Fact, dtype_info, summarised
 from redzone.engine.moved import LIMITS, MOVES
@@ -25,20 +25,22 @@ from redzone.frontend.compat import primitives
 from redzone.rules.floats import slack
 from redzone.rules.table import SAME
 
-_P = primitives()
-_SELECT, _CONVERT = _P["select_n_p"], _P["convert_element_type_p"]
+_P: Final = primitives()
+_SELECT: Final = _P["select_n_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
 #: What is as far from what it was as its operands are.
-_AS_FAR = LIMITS | MOVES | {_P["abs_p"], _SELECT, *[_P[f"{n}_p"] for n in ("unstack", "split") if f"{n}_p" in _P]}
+_PARTING: Final = [_P[f"{n}_p"] for n in ("unstack", "split") if f"{n}_p" in _P]
+_AS_FAR: Final = LIMITS | MOVES | {_P["abs_p"], _SELECT, *_PARTING}
 #: What makes a whole number of one.
-_WHOLE = frozenset(_P[f"{n}_p"] for n in ("floor", "ceil", "round"))
+_WHOLE: Final = frozenset(_P[f"{n}_p"] for n in ("floor", "ceil", "round"))
 #: How large integers may be for a float that they were made of to be nearly as large as they are.
-LARGE = 2.0**16
+LARGE: Final = 2.0**16
 #: What makes flags of many; and what makes flags that are numbers, or in another place.
-_REDUCED = frozenset(_P[f"{n}_p"] for n in ("reduce_and", "reduce_or"))
-_MADE_OF_FLAGS = MOVES | {_CONVERT}
+_REDUCED: Final = frozenset(_P[f"{n}_p"] for n in ("reduce_and", "reduce_or"))
+_MADE_OF_FLAGS: Final = MOVES | {_CONVERT}
 #: How many equations are looked through, and how many values that flags are made of.
-DEEP = 24
-FLAGS = 64
+DEEP: Final = 24
+FLAGS: Final = 64
 
 
 def is_anew(program: Program, slot: int) -> bool:

@@ -8,7 +8,7 @@ holds from the first step to the last. Those conclusions are met with what the s
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from redzone.domains import Fact, meet
 from redzone.domains.fact import TRUE
@@ -31,10 +31,12 @@ if TYPE_CHECKING:
     from redzone.engine.slots import Slots
 
 #: How often what was learnt is looked at again with what it changed.
-ROUNDS = 3
+ROUNDS: Final = 3
 
-_SELECT, _STOP, _EQ = (primitives().get(n) for n in ("select_n_p", "stop_gradient_p", "eq_p"))
-_SPREAD = tuple([primitives()[f"{n}_p"] for n in ("broadcast_in_dim", "reshape", "squeeze", "transpose")])
+_SELECT: Final = primitives().get("select_n_p")
+_STOP: Final = primitives().get("stop_gradient_p")
+_EQ: Final = primitives().get("eq_p")
+_SPREAD: Final = tuple([primitives()[f"{n}_p"] for n in ("broadcast_in_dim", "reshape", "squeeze", "transpose")])
 
 RunStep = Callable[[Program, list[Any], Step, None], None]
 
@@ -123,7 +125,7 @@ def held(computed: Fact, known: Fact | None) -> Fact:
 
 
 #: How many values are looked at to see whether one is thrown away.
-LOOKED_AT = 4000
+LOOKED_AT: Final = 4000
 
 
 def is_thrown_away(program: Program, slot: int) -> bool:

@@ -12,7 +12,7 @@ array may have been multiplied there, and not be rounded yet in one of the place
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -26,9 +26,10 @@ if TYPE_CHECKING:
     from redzone.engine.frames import Frame
     from redzone.engine.slots import Slots
 
-SINGLE = np.dtype(np.float32)
-_FLOAT = dtype_info(SINGLE)
-_SUB, _MUL = primitives()["sub_p"], primitives()["mul_p"]
+SINGLE: Final = np.dtype(np.float32)
+_FLOAT: Final = dtype_info(SINGLE)
+_SUB: Final = primitives()["sub_p"]
+_MUL: Final = primitives()["mul_p"]
 
 
 class Between(NamedTuple):

@@ -9,7 +9,7 @@ nothing is said, so that no carry is named that slicing would not ask for.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from redzone.domains import dtype_info
 from redzone.engine import windows
@@ -22,7 +22,7 @@ from redzone.rules import RULES
 if TYPE_CHECKING:
     from redzone.engine.frames import Slicing
 
-_GET_P = primitives().get("get_p")
+_GET_P: Final = primitives().get("get_p")
 
 
 def carries_read(slicer: Slicing, jaxpr: Any, asked: set[int], first: int, end: int) -> set[int]:

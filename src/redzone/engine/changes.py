@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from redzone.domains import dtype_info, summarised
 from redzone.domains.symbolic import larger, smaller
@@ -14,16 +14,19 @@ from redzone.rules.indexing import updates_of
 from redzone.rules.table import SAME
 
 #: Numbers beyond this are no bounds of anything that is counted.
-FAR = 2**40
+FAR: Final = 2**40
 #: The least and the most of something; of sizes, they may be expressions.
 Ends = tuple[Any, Any]
 #: An end of what an iteration leaves of a carry: so much more than before, or just so much; either may not happen.
 End = tuple[Any, Any]
 #: How many of those that all hold are kept.
-ENDS = 4
+ENDS: Final = 4
 
-_ADD, _SUB, _SELECT, _CONVERT = (primitives()[n] for n in ("add_p", "sub_p", "select_n_p", "convert_element_type_p"))
-_SCATTER_ADD = primitives()["scatter_add_p"]
+_ADD: Final = primitives()["add_p"]
+_SUB: Final = primitives()["sub_p"]
+_SELECT: Final = primitives()["select_n_p"]
+_CONVERT: Final = primitives()["convert_element_type_p"]
+_SCATTER_ADD: Final = primitives()["scatter_add_p"]
 _LIMITS = _MAX, _MIN, _CLAMP = tuple(primitives()[n] for n in ("max_p", "min_p", "clamp_p"))
 
 

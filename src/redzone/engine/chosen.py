@@ -8,7 +8,7 @@ of what is put in.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -26,13 +26,14 @@ if TYPE_CHECKING:
     from redzone.engine.frames import Frame
     from redzone.engine.slots import Slots
 
-_P = primitives()
-_SELECT, _BROADCAST, _CONVERT, _ARGMAX = (
-    _P[f"{n}_p"] for n in ("select_n", "broadcast_in_dim", "convert_element_type", "argmax")
-)
-_SIDE_BY_SIDE = frozenset(_P[n] for n in ("concatenate_p", "stack_p") if n in _P)
+_P: Final = primitives()
+_SELECT: Final = _P["select_n_p"]
+_BROADCAST: Final = _P["broadcast_in_dim_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
+_ARGMAX: Final = _P["argmax_p"]
+_SIDE_BY_SIDE: Final = frozenset(_P[n] for n in ("concatenate_p", "stack_p") if n in _P)
 #: How many bools put side by side are looked at where the first true one is asked for.
-BOOLS = 16
+BOOLS: Final = 16
 
 
 class Choice(NamedTuple):
@@ -73,9 +74,9 @@ class How(NamedTuple):
         return bool(end != self.fill and (type(end) is int or max(abs(end), abs(self.fill)) >= NORMAL))
 
 
-_RULES: dict[How, Rule] = {}
+_RULES: Final[dict[How, Rule]] = {}
 #: By rule: how it reads its condition.
-CHOSEN: dict[Rule, How] = {}
+CHOSEN: Final[dict[Rule, How]] = {}
 
 
 def choice(resolve: Callable[[Frame, Any], tuple[Frame, Any]], frame: Frame, eqn: Any) -> Choice | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from redzone.frontend.compat import Literal, primitives
 from redzone.rules import Rule
 from redzone.rules.reductions import summed_up
 
-_CONVERT_P, _SUM_P, _SUB_P = (primitives()[n] for n in ("convert_element_type_p", "reduce_sum_p", "sub_p"))
+_CONVERT_P: Final = primitives()["convert_element_type_p"]
+_SUM_P: Final = primitives()["reduce_sum_p"]
+_SUB_P: Final = primitives()["sub_p"]
 
 
 def _over_shards(frame: Frame, eqn: Any) -> Rule | None:
@@ -52,7 +54,7 @@ def _of_quotient(frame: Frame, eqn: Any) -> Rule | None:
 
 
 #: By primitive: what looks for a rule that fits an equation better, where it stands, than its primitive's does.
-CLOSER: dict[Any, Callable[[Frame, Any], Rule | None]] = {
+CLOSER: Final[dict[Any, Callable[[Frame, Any], Rule | None]]] = {
     **dict.fromkeys(ROUNDS, _of_digits),
     primitives()["sub_p"]: lambda frame, eqn: difference(frame, eqn) or _of_digits(frame, eqn),
     primitives()["div_p"]: _of_quotient,

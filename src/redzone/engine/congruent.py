@@ -12,7 +12,7 @@ which a run computes them, that differs from its partner: what the two are made 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from redzone.domains import dtype_info
 from redzone.engine.implementation import implementation, is_third_party
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from redzone.engine.frames import Frame
 
 #: How many pairs of values are looked at for one loop, besides one for each equation of its body.
-MOST = 200
+MOST: Final = 200
 
-_P = primitives()
-_CONVERT_P = _P["convert_element_type_p"]
+_P: Final = primitives()
+_CONVERT_P: Final = _P["convert_element_type_p"]
 #: Primitives whose result is their operand. A stopped gradient tells vmap's copy of an operand (see `assumptions`).
-_RENAMING = frozenset(_P[f"{n}_p"] for n in ("copy", "sharding_constraint", "pvary", "name") if f"{n}_p" in _P)
+_RENAMING: Final = frozenset(_P[f"{n}_p"] for n in ("copy", "sharding_constraint", "pvary", "name") if f"{n}_p" in _P)
 #: Calls whose results are those of their jaxpr on their operands, once.
-_ONCE = frozenset(CALLS) - {SHARD_MAP_P, _P.get("xla_pmap_p")}
-_LOOPS = (SCAN_P, WHILE_P)
-_COMPARISONS = frozenset(_P[f"{n}_p"] for n in ("lt", "le", "gt", "ge", "eq", "ne"))
+_ONCE: Final = frozenset(CALLS) - {SHARD_MAP_P, _P.get("xla_pmap_p")}
+_LOOPS: Final = (SCAN_P, WHILE_P)
+_COMPARISONS: Final = frozenset(_P[f"{n}_p"] for n in ("lt", "le", "gt", "ge", "eq", "ne"))
 #: Primitives whose result is the same whenever their operands and parameters are.
-_PURE = frozenset(
+_PURE: Final = frozenset(
     [p for p, rule in RULES.items() if rule.pointwise or rule.moves]
     + [_P[f"{n}_p"] for n in ("select_n", "reduce_and", "reduce_or", "reduce_max", "reduce_min", "reduce_sum")]
 ) - {_P.get("new_ref_p")}

@@ -9,7 +9,7 @@ value, since nothing in a jaxpr changes once it is made. The same goes for what 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from redzone.domains import dtype_info
 from redzone.engine.program import SIMPLE
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from redzone.engine.slots import Slots
 
 #: How many equations a bool may be made by.
-FEW = 6
+FEW: Final = 6
 
 
 class Definition(NamedTuple):

@@ -8,7 +8,7 @@ said. What an access in the body is made of by such steps is looked at in each i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,12 +18,12 @@ from redzone.engine.program import OBSERVE, SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
 from redzone.rules.table import RULES, top_of
 
-_SELECT = primitives()["select_n_p"]
+_SELECT: Final = primitives()["select_n_p"]
 
 #: How many iterations are gone through, how many steps one of them may take, and how many all of them may.
-LONGEST = 512
-STEPS = 24
-ALTOGETHER = 6000
+LONGEST: Final = 512
+STEPS: Final = 24
+ALTOGETHER: Final = 6000
 
 
 def makers(body: Program, slots: dict[int, int], counters: frozenset[int]) -> tuple[tuple[int, ...], list[Step]]:

@@ -11,7 +11,7 @@ every place is inside. jnp's wrap of negative indices changes none of them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -27,22 +27,28 @@ if TYPE_CHECKING:
     from redzone.engine.frames import Frame
 
 #: How many equations back places are followed.
-DEEP = 24
+DEEP: Final = 24
 #: How many constants are looked at.
-LISTED = 4096
+LISTED: Final = 4096
 
-_P = primitives()
-_IOTA, _SORT, _SELECT, _LT, _GATHER, _SCATTER, _TOP_K, _CONVERT, _BROADCAST, _SLICE, _DYNAMIC = (
-    _P[f"{n}_p"]
-    for n in (
-        *("iota", "sort", "select_n", "lt", "gather", "scatter", "top_k", "convert_element_type"),
-        *("broadcast_in_dim", "slice", "dynamic_slice"),
-    )
-)
+_P: Final = primitives()
+_IOTA: Final = _P["iota_p"]
+_SORT: Final = _P["sort_p"]
+_SELECT: Final = _P["select_n_p"]
+_LT: Final = _P["lt_p"]
+_GATHER: Final = _P["gather_p"]
+_SCATTER: Final = _P["scatter_p"]
+_TOP_K: Final = _P["top_k_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
+_BROADCAST: Final = _P["broadcast_in_dim_p"]
+_SLICE: Final = _P["slice_p"]
+_DYNAMIC: Final = _P["dynamic_slice_p"]
 #: What changes no element, or only their order.
-_SAME = frozenset(_P[f"{n}_p"] for n in ("copy", "stop_gradient", "rev", "optimization_barrier") if f"{n}_p" in _P)
-_RESHAPE = _P["reshape_p"]
-_RESHAPES = frozenset(_P[f"{n}_p"] for n in ("reshape", "squeeze", "expand_dims") if f"{n}_p" in _P)
+_SAME: Final = frozenset(
+    _P[f"{n}_p"] for n in ("copy", "stop_gradient", "rev", "optimization_barrier") if f"{n}_p" in _P
+)
+_RESHAPE: Final = _P["reshape_p"]
+_RESHAPES: Final = frozenset(_P[f"{n}_p"] for n in ("reshape", "squeeze", "expand_dims") if f"{n}_p" in _P)
 
 
 def written_once(frame: Frame, eqn: Any) -> Rule | None:
@@ -78,8 +84,9 @@ def _added_to_some(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
     return wrapped(a.lo + min(0, by.lo), a.hi + max(0, by.hi), 1, dtype_info(eqn.outvars[0].aval.dtype))
 
 
-_OVER = Rule(_over, (2,))
-_ADDED, _ADDED_TO_SOME = Rule(_added, (0, 2), floats=False), Rule(_added_to_some, (0, 2), floats=False)
+_OVER: Final = Rule(_over, (2,))
+_ADDED: Final = Rule(_added, (0, 2), floats=False)
+_ADDED_TO_SOME: Final = Rule(_added_to_some, (0, 2), floats=False)
 
 
 def _written(frame: Frame, eqn: Any, deep: int) -> tuple[int, int, bool] | None:

@@ -6,7 +6,7 @@ goes for `a or b` that holds. Looked at one after the other, each part narrows w
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import Fact, dtype_info, join, summarised
 from redzone.engine.levels import ALL, HERE
@@ -16,14 +16,17 @@ from redzone.engine.relations import Infeasible
 from redzone.frontend.compat import primitives
 
 #: How many parts a condition may have to be looked at one by one.
-PARTS = 4
+PARTS: Final = 4
 #: How many disjunctions that hold together are looked at.
-SEVERAL = 2
+SEVERAL: Final = 2
 
 #: Parts of a condition of which one holds, and the condition's shape.
 Parts = tuple[tuple[tuple[int, int], ...], tuple[Any, ...]]
 
-_AND, _OR, _NOT, _CONVERT = (primitives()[n] for n in ("and_p", "or_p", "not_p", "convert_element_type_p"))
+_AND: Final = primitives()["and_p"]
+_OR: Final = primitives()["or_p"]
+_NOT: Final = primitives()["not_p"]
+_CONVERT: Final = primitives()["convert_element_type_p"]
 
 
 def parts_of(program: Program, slot: int, truth: int) -> tuple[tuple[int, int], ...]:

@@ -13,7 +13,7 @@ through it as if there were no others, and one that is done stays as it is.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import Fact, join, leq
 from redzone.engine.carried import Carries, met
@@ -26,10 +26,10 @@ from redzone.engine.relations import Infeasible
 from redzone.engine.resting import come_to_rest, is_lost
 from redzone.frontend.compat import primitives
 
-_ADD = primitives()["add_p"]
+_ADD: Final = primitives()["add_p"]
 #: Where the program of a body notes how often this showed nothing; after so many times it is not tried again.
-_IN_VAIN = "entered in vain"
-OFTEN = 2
+_IN_VAIN: Final = "entered in vain"
+OFTEN: Final = 2
 
 
 def is_worth_a_look(carries: Carries, condition: Condition, lane: bool, env: list[Any]) -> bool:

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import dis
 import types
-from typing import Any
+from typing import Any, Final
 
 from redzone.frontend.compat import Literal, primitives
 
 #: A branch longer than this is not looked into.
-LONGEST = 16
+LONGEST: Final = 16
 
-_CALLBACKS = tuple(primitives()[n] for n in ("pure_callback_p", "io_callback_p") if n in primitives())
-_SUSPENDED = 0x20 | 0x80 | 0x200
+_CALLBACKS: Final = tuple(primitives()[n] for n in ("pure_callback_p", "io_callback_p") if n in primitives())
+_SUSPENDED: Final = 0x20 | 0x80 | 0x200
 """Flags of generators and coroutines, which return before they run."""
 
 

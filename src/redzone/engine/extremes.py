@@ -12,7 +12,7 @@ differences do: zero by zero is NaN. Of numbers none of which is negative the sa
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from redzone.domains import DtypeInfo, Fact, dtype_info, meet, settle, summarised
 from redzone.engine.moved import MOVES
@@ -25,14 +25,19 @@ from redzone.rules import Rule, floats, integers
 if TYPE_CHECKING:
     from redzone.engine.frames import Frame
 
-_P = primitives()
-_SUB, _ADD, _MAX, _BROADCAST = _P["sub_p"], _P["add_p"], _P["max_p"], _P["broadcast_in_dim_p"]
-_GREATEST, _LEAST, _ABS = _P["reduce_max_p"], _P["reduce_min_p"], _P["abs_p"]
+_P: Final = primitives()
+_SUB: Final = _P["sub_p"]
+_ADD: Final = _P["add_p"]
+_MAX: Final = _P["max_p"]
+_BROADCAST: Final = _P["broadcast_in_dim_p"]
+_GREATEST: Final = _P["reduce_max_p"]
+_LEAST: Final = _P["reduce_min_p"]
+_ABS: Final = _P["abs_p"]
 #: What makes the same of the same.
-_PLAIN = (_ABS, _P["convert_element_type_p"])
-_NOT_POSITIVE = Fact(-math.inf, 0.0, 1, True)
+_PLAIN: Final = (_ABS, _P["convert_element_type_p"])
+_NOT_POSITIVE: Final = Fact(-math.inf, 0.0, 1, True)
 #: How many equations are looked through.
-DEEP = 6
+DEEP: Final = 6
 
 
 class Extreme(NamedTuple):
@@ -235,6 +240,7 @@ def _shared_if_positive(eqn: Any, a: Fact, b: Fact) -> Fact:
     return meet(plain, SHARE) or SHARE if summarised(a).lo >= 0 else plain
 
 
-_NOT_LESS = Rule(lambda eqn, a, b: _subtracted(eqn, a, b, 1), pointwise=True)
-_NOT_MORE = Rule(lambda eqn, a, b: _subtracted(eqn, a, b, -1), pointwise=True)
-_SHARE, _OF_POSITIVE = Rule(_shared, pointwise=True), Rule(_shared_if_positive, pointwise=True)
+_NOT_LESS: Final = Rule(lambda eqn, a, b: _subtracted(eqn, a, b, 1), pointwise=True)
+_NOT_MORE: Final = Rule(lambda eqn, a, b: _subtracted(eqn, a, b, -1), pointwise=True)
+_SHARE: Final = Rule(_shared, pointwise=True)
+_OF_POSITIVE: Final = Rule(_shared_if_positive, pointwise=True)

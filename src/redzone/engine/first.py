@@ -7,7 +7,7 @@ Where all of it is made from one number that has few values, each of them tells 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -24,13 +24,16 @@ from redzone.frontend.compat import primitives
 from redzone.rules.reductions import tells_places
 from redzone.rules.table import SAME
 
-_P = primitives()
-_ARGMAX, _SELECT, _ANY, _MAX, _SUM, _CONVERT = (
-    _P[f"{n}_p"] for n in ("argmax", "select_n", "reduce_or", "reduce_max", "reduce_sum", "convert_element_type")
-)
+_P: Final = primitives()
+_ARGMAX: Final = _P["argmax_p"]
+_SELECT: Final = _P["select_n_p"]
+_ANY: Final = _P["reduce_or_p"]
+_MAX: Final = _P["reduce_max_p"]
+_SUM: Final = _P["reduce_sum_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
 #: How many values of one number are tried, and how many steps may lie between.
-VALUES = 64
-STEPS = 24
+VALUES: Final = 64
+STEPS: Final = 24
 
 
 class First(NamedTuple):

@@ -11,7 +11,7 @@ As in `engine/entered.py` the value of a flag is taken back into the iteration t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import Fact, join, leq, scalar, summarised, widen
 from redzone.engine.carried import Carries, met
@@ -22,13 +22,13 @@ from redzone.engine.refine import Refiner
 from redzone.engine.relations import Infeasible
 
 #: Rounds of plain joining before widening, and the most rounds.
-PATIENCE = 2
-ROUNDS = 10
+PATIENCE: Final = 2
+ROUNDS: Final = 10
 #: How many steps a body may have.
-LONG = 300
+LONG: Final = 300
 #: Where the program of a body notes how often this showed nothing; after so many times it is not tried again.
-_IN_VAIN = "flags in vain"
-OFTEN = 2
+_IN_VAIN: Final = "flags in vain"
+OFTEN: Final = 2
 
 #: By value of a flag: what the carries are where it has that.
 States = dict[int, dict[int, Fact]]

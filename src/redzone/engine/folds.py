@@ -7,7 +7,7 @@ function does not lead out of: the arg-max of a window, found beside its maximum
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from redzone.engine.frames import Frame
 
 #: Up to how many times a function is applied to what it made to see what it makes.
-AGAIN = 4
+AGAIN: Final = 4
 
-_P = primitives()
+_P: Final = primitives()
 
 
 def folded(frame: Frame, eqn: Any) -> Rule | None:
@@ -66,7 +66,7 @@ def applied(frame: Frame, eqn: Any) -> Rule | None:
 
 
 #: By primitive: what finds the rule of an equation with a function of its own.
-FUNCTIONS = {_P["reduce_p"]: folded, _P["reduce_window_p"]: folded}
+FUNCTIONS: Final = {_P["reduce_p"]: folded, _P["reduce_window_p"]: folded}
 
 
 def _function(eqn: Any, jaxpr: str, consts: str) -> tuple[Any, tuple[Any, ...]]:

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -41,14 +41,17 @@ from redzone.rules import RULES
 from redzone.rules.table import SAME, top_of
 from redzone.stages import Recorder
 
-_SELECT = RULES[primitives()["select_n_p"]]
-_ADD, _SUB, _MUL = (RULES[primitives()[n]] for n in ("add_p", "sub_p", "mul_p"))
-_CONVERT = primitives()["convert_element_type_p"]
-_DIV, _READ = (RULES[primitives()[n]] for n in ("div_p", "dynamic_slice_p"))
+_SELECT: Final = RULES[primitives()["select_n_p"]]
+_ADD: Final = RULES[primitives()["add_p"]]
+_SUB: Final = RULES[primitives()["sub_p"]]
+_MUL: Final = RULES[primitives()["mul_p"]]
+_CONVERT: Final = primitives()["convert_element_type_p"]
+_DIV: Final = RULES[primitives()["div_p"]]
+_READ: Final = RULES[primitives()["dynamic_slice_p"]]
 #: What puts two padded arrays into one.
-_JOINING = frozenset((_ADD, ADDED_ONCE, *(RULES[primitives()[n]] for n in ("or_p", "xor_p", "max_p", "min_p"))))
+_JOINING: Final = frozenset((_ADD, ADDED_ONCE, *(RULES[primitives()[n]] for n in ("or_p", "xor_p", "max_p", "min_p"))))
 #: The rules whose steps are looked at closer, or computed in another way.
-_MORE: dict[Any, Any] = {
+_MORE: Final[dict[Any, Any]] = {
     _SELECT: _SELECT,
     **{RULES[primitives()[n]]: summed for n in ("cumsum_p", "reduce_sum_p")},
     RULES[primitives()["dot_general_p"]]: dotted,
@@ -58,9 +61,9 @@ _MORE: dict[Any, Any] = {
     **dict.fromkeys(BLENDED | _JOINING, BLENDED),
 }
 #: A sum beyond this has the bounds of its integer type.
-_NEAR = 2**30
+_NEAR: Final = 2**30
 #: How many iterations of loops are gone through one by one in all, where that may settle an access.
-TURNS = 64
+TURNS: Final = 64
 
 
 @dataclasses.dataclass(slots=True, eq=False)

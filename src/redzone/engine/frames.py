@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from redzone.engine.inventory import CALLS, SHARD_MAP_P, Inventory
 from redzone.engine.program import Passage, Program
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
 
-_CONVERT_P = primitives()["convert_element_type_p"]
+_CONVERT_P: Final = primitives()["convert_element_type_p"]
 #: Primitives whose result is their operand under another name; a conversion only to the type it has.
-RENAMING = frozenset(
+RENAMING: Final = frozenset(
     primitives()[n + "_p"]
     for n in ("copy", "stop_gradient", "sharding_constraint", "pvary", "name", "convert_element_type")
     if n + "_p" in primitives()

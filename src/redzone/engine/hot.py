@@ -7,7 +7,7 @@ and exactly one where that number is surely among them. So the sum is what the t
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -18,11 +18,14 @@ from redzone.engine.refine import assuming
 from redzone.engine.relations import Infeasible
 from redzone.frontend.compat import primitives
 
-_P = primitives()
-_MUL, _SELECT, _CONVERT, _EQ, _BROADCAST = (
-    _P[f"{n}_p"] for n in ("mul", "select_n", "convert_element_type", "eq", "broadcast_in_dim")
-)
-_SUM, _DOT = _P["reduce_sum_p"], _P["dot_general_p"]
+_P: Final = primitives()
+_MUL: Final = _P["mul_p"]
+_SELECT: Final = _P["select_n_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
+_EQ: Final = _P["eq_p"]
+_BROADCAST: Final = _P["broadcast_in_dim_p"]
+_SUM: Final = _P["reduce_sum_p"]
+_DOT: Final = _P["dot_general_p"]
 
 
 class Hot(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -20,9 +20,9 @@ from redzone.frontend.compat import Literal, open_jaxpr, primitives
 from redzone.rules import Rule, integers
 from redzone.rules.integers import of
 
-_JIT = primitives().get("jit_p", primitives().get("pjit_p"))
-_CONVERT = primitives()["convert_element_type_p"]
-_BROADCAST = primitives()["broadcast_in_dim_p"]
+_JIT: Final = primitives().get("jit_p", primitives().get("pjit_p"))
+_CONVERT: Final = primitives()["convert_element_type_p"]
+_BROADCAST: Final = primitives()["broadcast_in_dim_p"]
 
 
 def _fingerprint(
@@ -92,9 +92,9 @@ def _of_rank(fact: Fact, rank: int) -> Fact:
     return fact if lo is fact.lo and hi is fact.hi else Fact(lo, hi, fact.step, fact.nan)
 
 
-FLOOR_DIVIDE = _rule(integers.floor_div)
-REMAINDER = _rule(integers.modulo)
-_OF_PROMOTED = {
+FLOOR_DIVIDE: Final = _rule(integers.floor_div)
+REMAINDER: Final = _rule(integers.modulo)
+_OF_PROMOTED: Final = {
     id(FLOOR_DIVIDE): _rule_of_promoted(integers.floor_div),
     id(REMAINDER): _rule_of_promoted(integers.modulo),
 }
@@ -118,7 +118,7 @@ def references() -> dict[str, tuple[set[Any], Rule]]:
     return table
 
 
-_seen: dict[int, tuple[Any, Rule | None]] = {}
+_seen: Final[dict[int, tuple[Any, Rule | None]]] = {}
 
 
 def idiom_of(eqn: Any, inner: Any) -> Rule | None:

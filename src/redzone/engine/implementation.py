@@ -9,7 +9,7 @@ a function of others, and count as a library's.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import jax
 
@@ -17,9 +17,9 @@ from redzone.domains import dtype_info
 from redzone.frontend.compat import equations_of, inner_jaxprs, is_wide, open_jaxpr, sparse_function, sparse_kind
 
 #: An implementation longer than this is not looked into.
-LONGEST = 400
+LONGEST: Final = 400
 
-_expanded: dict[int, tuple[Any, Any]] = {}
+_expanded: Final[dict[int, tuple[Any, Any]]] = {}
 
 
 def expansion(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
@@ -55,7 +55,7 @@ def _expand(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     return (jaxpr, consts) if len(jaxpr.outvars) == len(eqn.outvars) else None
 
 
-_seen: dict[Any, tuple[Any, Any]] = {}
+_seen: Final[dict[Any, tuple[Any, Any]]] = {}
 
 
 def _key(eqn: Any) -> Any:
@@ -89,8 +89,8 @@ def known_implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
     return None if known is None else known[1]
 
 
-_looked_into: set[Any] = set()
-_latest: dict[int, tuple[Any, Any]] = {}
+_looked_into: Final[set[Any]] = set()
+_latest: Final[dict[int, tuple[Any, Any]]] = {}
 
 
 def implementation(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
@@ -121,7 +121,7 @@ def is_third_party(primitive: Any) -> bool:
     return known
 
 
-_third_party: dict[Any, bool] = {}
+_third_party: Final[dict[Any, bool]] = {}
 
 
 def takes_integers(eqn: Any) -> bool:

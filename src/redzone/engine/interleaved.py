@@ -8,7 +8,7 @@ both. `lax.associative_scan` puts every other element in place this way.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -19,8 +19,8 @@ from redzone.rules import RULES
 from redzone.rules.shapes import summarised_along
 from redzone.rules.table import SAME
 
-_PAD = primitives()["pad_p"]
-_PADDED = RULES[_PAD]
+_PAD: Final = primitives()["pad_p"]
+_PADDED: Final = RULES[_PAD]
 
 
 class Interleaved(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections import Counter
 from collections.abc import Container, Iterable
-from typing import Any
+from typing import Any, Final
 
 from redzone.access.site import Site
 from redzone.access.sparse import padded_access
@@ -44,27 +44,34 @@ def _calls() -> dict[Any, str]:
     return {known[n]: key for n, key in table.items() if n in known and key}
 
 
-CALLS = _calls()
-COND_P = primitives()["cond_p"]
-SCAN_P = primitives()["scan_p"]
-WHILE_P = primitives()["while_p"]
-SHARD_MAP_P = primitives().get("shard_map_p")
-AXIS_INDEX_P = primitives().get("axis_index_p")
-LINEAR_SOLVE_P = primitives().get("linear_solve_p")
-HIGH_P = primitives().get("call_hi_primitive_p")
-SPECIAL = {**dict.fromkeys(ACCESSES, 1), **dict.fromkeys(CALLS, 2), COND_P: 3, SCAN_P: 4, WHILE_P: 5, assume_p: 9}
+CALLS: Final = _calls()
+COND_P: Final = primitives()["cond_p"]
+SCAN_P: Final = primitives()["scan_p"]
+WHILE_P: Final = primitives()["while_p"]
+SHARD_MAP_P: Final = primitives().get("shard_map_p")
+AXIS_INDEX_P: Final = primitives().get("axis_index_p")
+LINEAR_SOLVE_P: Final = primitives().get("linear_solve_p")
+HIGH_P: Final = primitives().get("call_hi_primitive_p")
+SPECIAL: Final = {
+    **dict.fromkeys(ACCESSES, 1),
+    **dict.fromkeys(CALLS, 2),
+    COND_P: 3,
+    SCAN_P: 4,
+    WHILE_P: 5,
+    assume_p: 9,
+}
 if HIGH_P is not None:
     SPECIAL[HIGH_P] = 7
-RUN_STATE_P = primitives().get("run_state_p")
+RUN_STATE_P: Final = primitives().get("run_state_p")
 if RUN_STATE_P is not None:
     SPECIAL[RUN_STATE_P] = 8
 #: What the inventory does at a primitive: 0 nothing (it holds no jaxpr with accesses of its own), 6 fold literals.
-_WALKED = {**dict.fromkeys(RULES, 0), **dict.fromkeys(FOLDED, 6), **SPECIAL}
+_WALKED: Final = {**dict.fromkeys(RULES, 0), **dict.fromkeys(FOLDED, 6), **SPECIAL}
 _WALKED.pop(primitives().get("linear_solve_p"), None)
 #: Primitives that are neither accesses nor hold a jaxpr with accesses.
-PLAIN = frozenset(p for p, what in _WALKED.items() if what in (0, 6))
+PLAIN: Final = frozenset(p for p, what in _WALKED.items() if what in (0, 6))
 #: Accesses that hold no jaxpr at all.
-_BARE = frozenset(primitives()[n] for n in ("gather_p", "dynamic_slice_p", "dynamic_update_slice_p"))
+_BARE: Final = frozenset(primitives()[n] for n in ("gather_p", "dynamic_slice_p", "dynamic_update_slice_p"))
 
 
 def children(eqn: Any) -> list[Any]:

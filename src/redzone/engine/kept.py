@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from redzone.domains import dtype_info
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P
@@ -21,18 +21,23 @@ from redzone.rules import RULES
 if TYPE_CHECKING:
     from redzone.engine.frames import Frame
 
-_P = primitives()
-_REDUCED = named("reduce_sum", "reduce_prod", "reduce_max", "reduce_min")
-_RUNNING = named("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
-_WINDOWS = named("reduce_window", "reduce_window_sum", "reduce_window_max", "reduce_window_min")
-_SCATTERS = named("scatter", "scatter_add")
-_SORT, _TOP_K, _DOT, _CONVOLUTION = (_P[f"{n}_p"] for n in ("sort", "top_k", "dot_general", "conv_general_dilated"))
-_BROADCAST, _CONVERT, _ADD = (_P[f"{n}_p"] for n in ("broadcast_in_dim", "convert_element_type", "add"))
-_ORDERS = {_P[f"{n}_p"]: getattr(operator, n) for n in ("lt", "le", "gt", "ge", "ne")}
+_P: Final = primitives()
+_REDUCED: Final = named("reduce_sum", "reduce_prod", "reduce_max", "reduce_min")
+_RUNNING: Final = named("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp")
+_WINDOWS: Final = named("reduce_window", "reduce_window_sum", "reduce_window_max", "reduce_window_min")
+_SCATTERS: Final = named("scatter", "scatter_add")
+_SORT: Final = _P["sort_p"]
+_TOP_K: Final = _P["top_k_p"]
+_DOT: Final = _P["dot_general_p"]
+_CONVOLUTION: Final = _P["conv_general_dilated_p"]
+_BROADCAST: Final = _P["broadcast_in_dim_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
+_ADD: Final = _P["add_p"]
+_ORDERS: Final = {_P[f"{n}_p"]: getattr(operator, n) for n in ("lt", "le", "gt", "ge", "ne")}
 #: What puts arrays beside each other, and so may be taken apart again.
-_JOINS = named("concatenate", "stack", "pad", "dynamic_update_slice", "scatter")
+_JOINS: Final = named("concatenate", "stack", "pad", "dynamic_update_slice", "scatter")
 #: How many equations are looked through.
-DEEP = 24
+DEEP: Final = 24
 
 
 def keeps(frame: Frame, eqn: Any) -> bool:
@@ -176,7 +181,7 @@ def adds_floats(jaxpr: Any) -> bool:
     return any(eqn.primitive in _ADDS and dtype_info(eqn.outvars[0].aval.dtype).kind == "f" for eqn in _all(jaxpr))
 
 
-_ADDS = named("add", "sub", "reduce_sum", "cumsum", "dot_general")
+_ADDS: Final = named("add", "sub", "reduce_sum", "cumsum", "dot_general")
 
 
 def _all(jaxpr: Any) -> Iterator[Any]:

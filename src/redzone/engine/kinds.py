@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.program import BITS, COND, SIGNATURE, SIMPLE, Program
@@ -15,7 +15,7 @@ def _table(**names: str) -> dict[Any, str]:
     return {known[name + "_p"]: kind for name, kind in names.items() if name + "_p" in known}
 
 
-KIND = _table(
+KIND: Final = _table(
     lt="lt",
     le="le",
     gt="gt",
@@ -62,7 +62,7 @@ KIND = _table(
 
 
 KIND.update({primitives()[n + "_p"]: n for n in ("and", "or", "not")})
-_DIVIDING = (FLOOR_DIVIDE, REMAINDER)
+_DIVIDING: Final = (FLOOR_DIVIDE, REMAINDER)
 
 
 def narrows(program: Program, slot: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import dtype_info
 from redzone.engine.frames import Frame, resolve
@@ -11,12 +11,14 @@ from redzone.engine.inventory import CALLS, SHARD_MAP_P
 from redzone.engine.rounding import is_limited
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
 
-_CONVERT_P, _SPREAD_P, _IOTA_P = (primitives()[n] for n in ("convert_element_type_p", "broadcast_in_dim_p", "iota_p"))
-_PLAIN_FLOATS = frozenset(
+_CONVERT_P: Final = primitives()["convert_element_type_p"]
+_SPREAD_P: Final = primitives()["broadcast_in_dim_p"]
+_IOTA_P: Final = primitives()["iota_p"]
+_PLAIN_FLOATS: Final = frozenset(
     primitives()[n + "_p"]
     for n in ("add", "sub", "mul", "neg", "max", "min", "copy", "convert_element_type", "select_n")
 )
-CUTS = frozenset(primitives()[n + "_p"] for n in ("slice", "squeeze", "reshape"))
+CUTS: Final = frozenset(primitives()[n + "_p"] for n in ("slice", "squeeze", "reshape"))
 
 
 def numbers(frame: Frame, atoms: Sequence[Any]) -> dict[int, int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import primitives
@@ -259,7 +259,7 @@ def _named(names: str) -> list[Any]:
     return [known[f"{name}_p"] for name in names.split() if f"{name}_p" in known]
 
 
-_POINTWISE = frozenset(
+_POINTWISE: Final = frozenset(
     _named(
         "select_n bitcast_convert_type acos acosh asin asinh atan atan2 atanh bessel_i0e bessel_i1e cbrt complex conj "
         "cosh digamma erf_inv expm1 igamma igamma_grad_a igammac imag lgamma log log1p mulhi nextafter polygamma real "
@@ -268,7 +268,7 @@ _POINTWISE = frozenset(
     )
 ) | {assume_p}
 
-_PLACES: dict[Any, Callable[[Any, Sequence[Places]], Places]] = {
+_PLACES: Final[dict[Any, Callable[[Any, Sequence[Places]], Places]]] = {
     primitive: function
     for names, function in (
         ("reduce_sum reduce_max reduce_min reduce_prod reduce_and reduce_or reduce_xor argmax argmin", _reduced),

@@ -6,23 +6,23 @@ constant index is folded: broadcasts and concatenations into index vectors, the 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from redzone.access.site import Site
 from redzone.domains import dtype_info
 from redzone.frontend.compat import Literal, primitives
 
 #: The longest vector kept.
-LONGEST = 16
+LONGEST: Final = 16
 
-_P = primitives()
-_ADD, _LT, _SELECT = _P["add_p"], _P["lt_p"], _P["select_n_p"]
-_BROADCAST, _CONCATENATE, _CONVERT = (
-    _P["broadcast_in_dim_p"],
-    _P["concatenate_p"],
-    _P["convert_element_type_p"],
-)
-FOLDED = (_ADD, _LT, _SELECT, _BROADCAST, _CONCATENATE, _CONVERT)
+_P: Final = primitives()
+_ADD: Final = _P["add_p"]
+_LT: Final = _P["lt_p"]
+_SELECT: Final = _P["select_n_p"]
+_BROADCAST: Final = _P["broadcast_in_dim_p"]
+_CONCATENATE: Final = _P["concatenate_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
+FOLDED: Final = (_ADD, _LT, _SELECT, _BROADCAST, _CONCATENATE, _CONVERT)
 
 
 def fold(eqn: Any, known: dict[Any, Any]) -> None:

@@ -8,7 +8,7 @@ whether or not the rules are monotone: what a state can be is a first value or w
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from redzone.domains import Fact, join, leq, top
 from redzone.engine.carried import Carries, met
@@ -41,9 +41,9 @@ if TYPE_CHECKING:
     from redzone.engine.forward import Context, Runner
 
 #: A loop that multiplies or divides a number is gone through as many times as the widest has bits, and to the end.
-SCALED = 66
+SCALED: Final = 66
 #: The longest scan that is gone through one by one where an access in it may be outside.
-SHORT = 8
+SHORT: Final = 8
 
 
 def run_scan(runner: Runner, env: list[Any], step: Step, context: Context | None) -> None:

@@ -7,7 +7,7 @@ slots of a `repeat`, the offsets of a histogram. And what a running sum has befo
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,9 +18,11 @@ from redzone.engine.hot import one_of_each, sum_of_one
 from redzone.engine.program import Program, Step, made_by, source_of
 from redzone.frontend.compat import primitives
 
-_SCATTER_ADD, _CUMSUM, _SUM = (primitives()[f"{n}_p"] for n in ("scatter_add", "cumsum", "reduce_sum"))
+_SCATTER_ADD: Final = primitives()["scatter_add_p"]
+_CUMSUM: Final = primitives()["cumsum_p"]
+_SUM: Final = primitives()["reduce_sum_p"]
 #: Sums over at most so many elements are kept apart by how many have been added.
-APART = 64
+APART: Final = 64
 
 
 def summed(program: Program, env: list[Any], step: Step) -> Fact:

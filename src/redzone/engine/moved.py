@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from redzone.frontend.compat import Literal, open_jaxpr, primitives
 if TYPE_CHECKING:
     from redzone.engine.frames import Frame
 
-_P = primitives()
+_P: Final = primitives()
 
 
 def named(*names: str) -> frozenset[Any]:
@@ -23,14 +23,19 @@ def named(*names: str) -> frozenset[Any]:
 
 
 #: What makes constants, in place of a primitive, what makes the program's inputs, and those of a part of it.
-CONSTANT, INPUT, GIVEN = "constant", "input", "given"
+CONSTANT: Final = "constant"
+INPUT: Final = "input"
+GIVEN: Final = "given"
 #: What gives a number another place, or another sign, and nothing else.
-MOVES = named("broadcast_in_dim", "reshape", "squeeze", "slice", "transpose", "rev", "copy", "stop_gradient", "neg")
+MOVES: Final = named(
+    "broadcast_in_dim", "reshape", "squeeze", "slice", "transpose", "rev", "copy", "stop_gradient", "neg"
+)
 #: What is nothing to the compiler but another name.
-NAMES = named("name", "pvary", "pcast", "sharding_constraint", "mesh_cast", "reshard") | {assume_p}
-LIMITS = named("max", "min", "clamp")
-_CONVERT, _MUL = _P["convert_element_type_p"], _P["mul_p"]
-_BARRIER = _P.get("optimization_barrier_p")
+NAMES: Final = named("name", "pvary", "pcast", "sharding_constraint", "mesh_cast", "reshard") | {assume_p}
+LIMITS: Final = named("max", "min", "clamp")
+_CONVERT: Final = _P["convert_element_type_p"]
+_MUL: Final = _P["mul_p"]
+_BARRIER: Final = _P.get("optimization_barrier_p")
 
 
 def made_by(frame: Frame, atom: Any) -> Any:

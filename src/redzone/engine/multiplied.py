@@ -7,7 +7,7 @@ ones; and so are those with different constants.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from redzone.domains import dtype_info
 from redzone.engine.frames import Frame, calls_around
@@ -15,8 +15,9 @@ from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, WHILE_P
 from redzone.engine.moved import LIMITS, MOVES, NAMES, constant_of, named
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives, scan_counts
 
-_P = primitives()
-_MUL, _DIV = _P["mul_p"], _P["div_p"]
+_P: Final = primitives()
+_MUL: Final = _P["mul_p"]
+_DIV: Final = _P["div_p"]
 #: What rounds a number, or makes another of it.
 ROUNDED = LIMITS | named("add", "sub", "floor", "ceil", "round", "sign", "rem", "sqrt", "rsqrt", "argmax", "argmin")
 ROUNDED |= named("exp", "exp2", "log", "log1p", "expm1", "sin", "cos", "tan", "tanh")
@@ -30,7 +31,7 @@ _PLAIN |= named(
 _PLAIN |= named("reduce_sum", "reduce_max", "reduce_min", "cumsum", "cummax", "cummin", "sort", "top_k")
 _PLAIN |= named("optimization_barrier")
 #: How many equations are looked at.
-MOST = 20000
+MOST: Final = 20000
 
 
 class Product(NamedTuple):
@@ -145,4 +146,4 @@ def _adds_constant(frame: Frame, eqn: Any, given: list[int]) -> bool:
     return any(not mine and constant_of(frame, atom) is not None for atom, mine in zip(eqn.invars, given, strict=True))
 
 
-_SUMS = named("add", "sub")
+_SUMS: Final = named("add", "sub")

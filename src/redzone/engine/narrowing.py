@@ -6,7 +6,7 @@ How each kind of equation hands it on is in `refine_elementwise.py` and `refine_
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,14 +23,14 @@ from redzone.rules.floats import single_below
 from redzone.rules.table import SAME
 
 #: How many equations one refinement may look at.
-BUDGET = 60
+BUDGET: Final = 60
 #: A bound beyond this comes from an integer type.
-FAR = 2**30
+FAR: Final = 2**30
 #: How many comparisons of two values are looked at once more.
-PAIRS = 4
+PAIRS: Final = 4
 
 
-_BACKWARD = {kind: f"_{kind}" for kind in KIND.values()}
+_BACKWARD: Final = {kind: f"_{kind}" for kind in KIND.values()}
 
 
 class Narrowing:

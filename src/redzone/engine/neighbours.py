@@ -9,7 +9,7 @@ known too, and so on.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -23,23 +23,27 @@ from redzone.engine.rising import Cut, Rows, cut_of, parts_of
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
-_P = primitives()
-_AND, _EVERY, _NOT, _CONVERT, _ABS, _ADD, _SUB = (
-    _P[f"{n}_p"] for n in ("and", "reduce_and", "not", "convert_element_type", "abs", "add", "sub")
-)
+_P: Final = primitives()
+_AND: Final = _P["and_p"]
+_EVERY: Final = _P["reduce_and_p"]
+_NOT: Final = _P["not_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
+_ABS: Final = _P["abs_p"]
+_ADD: Final = _P["add_p"]
+_SUB: Final = _P["sub_p"]
 #: By comparison: whether its first operand is the lesser, and how much less it is at least; and the same of its second.
-_LESS: dict[Any, tuple[tuple[bool, int], ...]] = {
+_LESS: Final[dict[Any, tuple[tuple[bool, int], ...]]] = {
     _P["le_p"]: ((True, 0),),
     _P["lt_p"]: ((True, 1),),
     _P["ge_p"]: ((False, 0),),
     _P["gt_p"]: ((False, 1),),
     _P["eq_p"]: ((True, 0), (False, 0)),
 }
-_CONTRARY = {_P[f"{a}_p"]: _P[f"{b}_p"] for a, b in (("le", "gt"), ("lt", "ge"), ("ge", "lt"), ("gt", "le"))}
+_CONTRARY: Final = {_P[f"{a}_p"]: _P[f"{b}_p"] for a, b in (("le", "gt"), ("lt", "ge"), ("ge", "lt"), ("gt", "le"))}
 #: How often all elements are gone through, from the first to the last and back.
-ROUNDS = 3
+ROUNDS: Final = 3
 #: Numbers beyond this are not kept apart.
-FAR = 2**62
+FAR: Final = 2**62
 
 
 class Term(NamedTuple):

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -23,12 +23,16 @@ from redzone.engine.program import SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
-_P = primitives()
-_ADD, _SUB, _DIV, _SELECT = _P["add_p"], _P["sub_p"], _P["div_p"], _P["select_n_p"]
-_LOGICAL, _ARITHMETIC = _P["shift_right_logical_p"], _P["shift_right_arithmetic_p"]
-_SHIFTS = (_LOGICAL, _ARITHMETIC)
+_P: Final = primitives()
+_ADD: Final = _P["add_p"]
+_SUB: Final = _P["sub_p"]
+_DIV: Final = _P["div_p"]
+_SELECT: Final = _P["select_n_p"]
+_LOGICAL: Final = _P["shift_right_logical_p"]
+_ARITHMETIC: Final = _P["shift_right_arithmetic_p"]
+_SHIFTS: Final = (_LOGICAL, _ARITHMETIC)
 #: What makes a constant of another type or shape from one.
-_CONVERSIONS = (_P["convert_element_type_p"], _P["broadcast_in_dim_p"])
+_CONVERSIONS: Final = (_P["convert_element_type_p"], _P["broadcast_in_dim_p"])
 
 
 class Midpoint:

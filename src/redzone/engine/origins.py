@@ -8,7 +8,7 @@ jaxprs, not about runs: of a body that is run in several places, what is given i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from redzone.engine.inventory import COND_P, SCAN_P, WHILE_P, children
 from redzone.engine.moved import GIVEN, MOVES, source
@@ -108,7 +108,7 @@ class Origins:
 
 
 #: What comes out of loops and branches, or into them.
-ELSEWHERE = frozenset((GIVEN, SCAN_P, WHILE_P, COND_P))
+ELSEWHERE: Final = frozenset((GIVEN, SCAN_P, WHILE_P, COND_P))
 
 
 def may_meet(frame: Any, atom: Any, primitives: frozenset[Any], constants: bool = False) -> bool:

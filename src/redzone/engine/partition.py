@@ -7,7 +7,7 @@ count no more than its elements.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,13 +16,17 @@ from redzone.engine.anew import are_flags_anew
 from redzone.engine.program import SIMPLE, Program, Step, made_by
 from redzone.frontend.compat import primitives
 
-_P = primitives()
-_SUM, _CUMSUM, _CONVERT, _SPREAD = (
-    _P[f"{n}_p"] for n in ("reduce_sum", "cumsum", "convert_element_type", "broadcast_in_dim")
-)
-_NOT, _SUB, _XOR, _EQ = (_P[f"{n}_p"] for n in ("not", "sub", "xor", "eq"))
+_P: Final = primitives()
+_SUM: Final = _P["reduce_sum_p"]
+_CUMSUM: Final = _P["cumsum_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
+_SPREAD: Final = _P["broadcast_in_dim_p"]
+_NOT: Final = _P["not_p"]
+_SUB: Final = _P["sub_p"]
+_XOR: Final = _P["xor_p"]
+_EQ: Final = _P["eq_p"]
 #: Comparisons of the same two numbers that never both hold.
-_CONTRARY = {
+_CONTRARY: Final = {
     frozenset((_P[f"{a}_p"], _P[f"{b}_p"]))
     for a, b in (("lt", "ge"), ("lt", "gt"), ("lt", "eq"), ("le", "gt"), ("gt", "eq"), ("eq", "ne"))
 }

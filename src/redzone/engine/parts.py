@@ -7,7 +7,7 @@ themselves: neither the sums nor the product may wrap, which is told from the bo
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -16,10 +16,14 @@ from redzone.engine.anew import are_flags_anew
 from redzone.engine.program import Program, Step, made_by, source_of
 from redzone.frontend.compat import primitives
 
-_P = primitives()
-_CUMSUM, _SUM, _MUL, _MAX = (_P[f"{n}_p"] for n in ("cumsum", "reduce_sum", "mul", "max"))
-_CONVERT, _BROADCAST = _P["convert_element_type_p"], _P["broadcast_in_dim_p"]
-_NAMING = (_BROADCAST, _P["reshape_p"], _P["squeeze_p"])
+_P: Final = primitives()
+_CUMSUM: Final = _P["cumsum_p"]
+_SUM: Final = _P["reduce_sum_p"]
+_MUL: Final = _P["mul_p"]
+_MAX: Final = _P["max_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
+_BROADCAST: Final = _P["broadcast_in_dim_p"]
+_NAMING: Final = (_BROADCAST, _P["reshape_p"], _P["squeeze_p"])
 
 
 class Part(NamedTuple):

@@ -10,7 +10,7 @@ own only where no other in the program is made from any of its inputs (`engine/m
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,25 +22,34 @@ from redzone.engine.moved import LIMITS, called, named, source, unlimited, witho
 from redzone.engine.multiplied import ROUNDED, Product, multiplied, named_by
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives
 
-_P = primitives()
-_MUL, _DIV, _DOT, _BITCAST = (_P[n + "_p"] for n in ("mul", "div", "dot_general", "bitcast_convert_type"))
-SUMS = named("add", "sub")
+_P: Final = primitives()
+_MUL: Final = _P["mul_p"]
+_DIV: Final = _P["div_p"]
+_DOT: Final = _P["dot_general_p"]
+_BITCAST: Final = _P["bitcast_convert_type_p"]
+SUMS: Final = named("add", "sub")
 #: What may be a product to the compiler: a quotient is one with the inverse, and one of arrays may have a single term.
-PRODUCTS = named("mul", "div", "square", "integer_pow", "pow", "dot_general")
+PRODUCTS: Final = named("mul", "div", "square", "integer_pow", "pow", "dot_general")
 #: Sums of many terms, which may be taken apart where they are not kept.
-_MANY = named("reduce_sum", "cumsum", "reduce_window_sum", "reduce_window", "conv_general_dilated", "scatter_add")
+_MANY: Final = named(
+    "reduce_sum", "cumsum", "reduce_window_sum", "reduce_window", "conv_general_dilated", "scatter_add"
+)
 #: Equations of floats for which it is to be found out how they are computed; others are as their operands.
 DECIDED = SUMS | _MANY | named("dot_general", "reduce_prod", "reduce_max", "reduce_min", "sort", "top_k", "scatter")
 DECIDED |= named("cumprod", "cummax", "cummin", "cumlogsumexp", "reduce_window_max", "reduce_window_min")
-_LOOPS = (SCAN_P, WHILE_P, COND_P)
+_LOOPS: Final = (SCAN_P, WHILE_P, COND_P)
 #: Among how many numbers a product is looked for that goes into a sum, and one that is the same.
-FURTHEST = 100
+FURTHEST: Final = 100
 #: How many numbers are looked at that one is made of.
-MOST = 1000
+MOST: Final = 1000
 #: How results are computed: once; as often as they are used, as their operands are; or not each time alike.
-ONCE, ALIKE, TWOFOLD = range(3)
+ONCE: Final = 0
+ALIKE: Final = 1
+TWOFOLD: Final = 2
 #: Kinds of terms: no product that is rounded, one that only the sum reads, one that others read too.
-_NONE, _OWN, _READ_BY_OTHERS = range(3)
+_NONE: Final = 0
+_OWN: Final = 1
+_READ_BY_OTHERS: Final = 2
 
 
 def how_computed(frame: Frame, eqn: Any) -> int:

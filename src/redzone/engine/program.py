@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from redzone.access.site import Site
 from redzone.domains import Fact, dtype_info
@@ -17,17 +17,23 @@ from redzone.frontend.compat import primitives
 from redzone.rules import RULES, Rule
 from redzone.rules.table import SAME
 
-SIMPLE, OBSERVE, COND, SCAN, WHILE, CALL = range(6)
+SIMPLE: Final = 0
+OBSERVE: Final = 1
+COND: Final = 2
+SCAN: Final = 3
+WHILE: Final = 4
+CALL: Final = 5
 #: The rules of steps that are computed from more than their operands: refined cases, and the mass of what is summed up.
-LOOKING = frozenset(RULES[primitives()[n]] for n in ("select_n_p", "cumsum_p", "reduce_sum_p"))
+LOOKING: Final = frozenset(RULES[primitives()[n]] for n in ("select_n_p", "cumsum_p", "reduce_sum_p"))
 #: How many bits tell the values behind one apart.
-SIGNATURE = 4096
-BITS = [1 << k for k in range(SIGNATURE)]
+SIGNATURE: Final = 4096
+BITS: Final = [1 << k for k in range(SIGNATURE)]
 
 
-_CONCATENATE, _SLICE = primitives()["concatenate_p"], primitives()["slice_p"]
-_UNMOVED = frozenset(primitives()[n] for n in ("squeeze_p", "reshape_p"))
-COMPARISONS = frozenset(primitives()[f"{n}_p"] for n in ("lt", "le", "gt", "ge", "eq", "ne"))
+_CONCATENATE: Final = primitives()["concatenate_p"]
+_SLICE: Final = primitives()["slice_p"]
+_UNMOVED: Final = frozenset(primitives()[n] for n in ("squeeze_p", "reshape_p"))
+COMPARISONS: Final = frozenset(primitives()[f"{n}_p"] for n in ("lt", "le", "gt", "ge", "eq", "ne"))
 
 
 class Step:

@@ -8,7 +8,7 @@ elements of an array something is known in `levels.py`.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -28,11 +28,11 @@ from redzone.rules.floats import slack
 from redzone.rules.table import SAME
 
 #: How many equations deep a value is recomputed.
-DEPTH = 14
+DEPTH: Final = 14
 #: How many equations deep a condition is, to see whether it is open.
-SHALLOW = 3
+SHALLOW: Final = 3
 #: The rules of steps that are looked at with and without a condition that is in them.
-BLENDED = frozenset(RULES[primitives()[n]] for n in ("add_p", "sub_p", "mul_p"))
+BLENDED: Final = frozenset(RULES[primitives()[n]] for n in ("add_p", "sub_p", "mul_p"))
 
 
 class Refiner(Reads):

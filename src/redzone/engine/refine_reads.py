@@ -7,7 +7,7 @@ the last of them in each dimension. A read clips its index, so an end of the tab
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from redzone.engine.relations import Infeasible
 from redzone.frontend.compat import primitives
 
 #: How many elements a table may have.
-ELEMENTS = 4096
+ELEMENTS: Final = 4096
 
-_DYNAMIC_SLICE = primitives()["dynamic_slice_p"]
+_DYNAMIC_SLICE: Final = primitives()["dynamic_slice_p"]
 
 
 class Reads(Reductions):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from redzone.engine.frames import Frame
 from redzone.engine.inventory import CALLS, RUN_STATE_P, SHARD_MAP_P
 from redzone.frontend.compat import open_jaxpr, primitives
 
-_GET_P, _NEW_REF_P = primitives().get("get_p"), primitives().get("new_ref_p")
+_GET_P: Final = primitives().get("get_p")
+_NEW_REF_P: Final = primitives().get("new_ref_p")
 
 
 def is_only_read(frame: Frame, ref: Any) -> bool:

@@ -13,7 +13,7 @@ may be too small together, or several below too large, it may be zero.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -29,13 +29,14 @@ if TYPE_CHECKING:
     from redzone.engine.program import Step
     from redzone.engine.slots import Slots
 
-_P = primitives()
-_MUL, _DIV = (_P[f"{n}_p"] for n in ("mul", "div"))
-_PRODUCTS = frozenset((_MUL, _DIV))
+_P: Final = primitives()
+_MUL: Final = _P["mul_p"]
+_DIV: Final = _P["div_p"]
+_PRODUCTS: Final = frozenset((_MUL, _DIV))
 #: What may be a product or a quotient.
-_BEHIND = _PRODUCTS | ELSEWHERE
+_BEHIND: Final = _PRODUCTS | ELSEWHERE
 #: How many equations are looked through; a number with more of them may be anything.
-DEEP = 8
+DEEP: Final = 8
 
 
 class Factor(NamedTuple):
@@ -120,7 +121,7 @@ def _rule(plain: Rule, above: Product, below: Product, constants: Product, place
     return Rule(apply)
 
 
-_UNKNOWN = Product(2, 0.0, math.inf)
+_UNKNOWN: Final = Product(2, 0.0, math.inf)
 
 
 def _size(fact: Fact) -> tuple[float, float]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,14 +16,14 @@ class Infeasible(Exception):
     """The assumed condition cannot hold."""
 
 
-FLIPPED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+FLIPPED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
-NEGATED = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
+NEGATED: Final = {"lt": "ge", "le": "gt", "gt": "le", "ge": "lt", "eq": "ne", "ne": "eq"}
 
 
 #: What each relation between two integers says of the others between them.
-SAYS = {
+SAYS: Final = {
     "lt": {"lt": 1, "le": 1, "gt": 0, "ge": 0, "eq": 0, "ne": 1},
     "le": {"le": 1, "gt": 0},
     "gt": {"gt": 1, "ge": 1, "lt": 0, "le": 0, "eq": 0, "ne": 1},

@@ -7,7 +7,7 @@ two numbers that are subtracted.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from redzone.domains import Fact, dtype_info, meet, summarised
 from redzone.engine.program import SIMPLE, Program, Step, made_by, source_of
 from redzone.frontend.compat import primitives
 
-_MAX, _MIN = (primitives()[n] for n in ("max_p", "min_p"))
+_MAX: Final = primitives()["max_p"]
+_MIN: Final = primitives()["min_p"]
 
 
 class Remaining(NamedTuple):

@@ -11,7 +11,7 @@ and x + y may be too large or too small for the type where nothing is that the p
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -25,12 +25,17 @@ from redzone.rules import RULES, Rule, floats
 if TYPE_CHECKING:
     from redzone.engine.frames import Frame
 
-_P = primitives()
-_ADD, _SUB, _MUL, _DIV = (_P[f"{n}_p"] for n in ("add", "sub", "mul", "div"))
-_SQUARE, _WHOLE_POWER, _POWER = (_P.get(f"{n}_p") for n in ("square", "integer_pow", "pow"))
+_P: Final = primitives()
+_ADD: Final = _P["add_p"]
+_SUB: Final = _P["sub_p"]
+_MUL: Final = _P["mul_p"]
+_DIV: Final = _P["div_p"]
+_SQUARE: Final = _P.get("square_p")
+_WHOLE_POWER: Final = _P.get("integer_pow_p")
+_POWER: Final = _P.get("pow_p")
 #: Powers with so large a constant are written as products by the compiler.
-_MULTIPLIED_OUT = 4.0
-_INF = math.inf
+_MULTIPLIED_OUT: Final = 4.0
+_INF: Final = math.inf
 
 
 class Constant(NamedTuple):
@@ -55,7 +60,8 @@ class Row(NamedTuple):
     length: int
 
 
-_NO_FACTORS, _NO_TERMS = Row(1.0, 1.0, 1.0, 0), Row(0.0, 0.0, _INF, 0)
+_NO_FACTORS: Final = Row(1.0, 1.0, 1.0, 0)
+_NO_TERMS: Final = Row(0.0, 0.0, _INF, 0)
 
 
 def reordered(frame: Frame, eqn: Any, plain: Rule | None = None) -> Rule | None:
@@ -83,8 +89,8 @@ def reordered(frame: Frame, eqn: Any, plain: Rule | None = None) -> Rule | None:
     return _scaled(RULES[primitive], Row(near, far, apart, row.length), info, exponent)
 
 
-_ANY = Rule(lambda eqn, *facts: TOP_FLOAT)
-_KINDS = {
+_ANY: Final = Rule(lambda eqn, *facts: TOP_FLOAT)
+_KINDS: Final = {
     **dict.fromkeys((_ADD, _SUB), frozenset((_ADD, _SUB))),
     _MUL: frozenset((_MUL, _DIV)),
 }

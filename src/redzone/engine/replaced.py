@@ -8,7 +8,7 @@ however far the carry was widened on the way.
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from redzone.domains import Fact, dtype_info, join
 from redzone.engine.levels import ALL, HERE
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from redzone.engine.carried import Carries
     from redzone.engine.forward import Runner
 
-_SELECT = RULES[primitives()["select_n_p"]]
+_SELECT: Final = RULES[primitives()["select_n_p"]]
 #: How many choices lie between a carry and what is put in its place.
-DEPTH = 4
+DEPTH: Final = 4
 
 
 def first_or_replaced(runner: Runner, carries: Carries, env: list[Any], i: int) -> Fact | None:

@@ -7,7 +7,7 @@ a first value or what the body makes of a state.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import Fact, join, leq, summarised, top, widen
 from redzone.engine.carried import Carries, met
@@ -16,16 +16,16 @@ from redzone.engine.order import in_turns
 from redzone.engine.thresholds import limits_of
 
 #: Rounds of plain joining before widening, and the most rounds before giving up on a carry.
-PATIENCE = 2
-ROUNDS = 24
+PATIENCE: Final = 2
+ROUNDS: Final = 24
 #: Rounds of widening to the next threshold, before only the ends of arrays count.
-HOPS = 1
+HOPS: Final = 1
 #: The same while each time they come upon one of those numbers.
-LANDS = 3
+LANDS: Final = 3
 #: Rounds of narrowing after the facts have come to rest.
-NARROWING = 3
+NARROWING: Final = 3
 #: A loop of at most so many iterations is gone through one by one where widening lost its carries.
-STEPWISE = 16
+STEPWISE: Final = 16
 
 
 def come_to_rest(

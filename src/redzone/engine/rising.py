@@ -8,6 +8,7 @@ Along one dimension of several, every row is in order.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 import numpy as np
 
@@ -20,10 +21,12 @@ from redzone.engine.relations import Infeasible
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
-_P = primitives()
-_SLICE, _SUB = _P["slice_p"], _P["sub_p"]
-_THROUGH = frozenset(_P[n] for n in ("and_p", "reduce_and_p", "convert_element_type_p", "copy_p") if n in _P)
-_ABOVE, _BELOW = frozenset((_P["ge_p"], _P["gt_p"])), frozenset((_P["le_p"], _P["lt_p"]))
+_P: Final = primitives()
+_SLICE: Final = _P["slice_p"]
+_SUB: Final = _P["sub_p"]
+_THROUGH: Final = frozenset(_P[n] for n in ("and_p", "reduce_and_p", "convert_element_type_p", "copy_p") if n in _P)
+_ABOVE: Final = frozenset((_P["ge_p"], _P["gt_p"]))
+_BELOW: Final = frozenset((_P["le_p"], _P["lt_p"]))
 
 
 def use_order(program: Program, refiner: Refiner, condition: int) -> None:

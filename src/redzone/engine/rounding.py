@@ -9,7 +9,7 @@ operands.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.engine.moved import CONSTANT, INPUT, LIMITS, made_by, named, source
@@ -20,19 +20,22 @@ from redzone.rules import Rule, floats
 if TYPE_CHECKING:
     from redzone.engine.frames import Frame
 
-_P = primitives()
+_P: Final = primitives()
 #: What no compiler takes apart to put a product or sum of its own together; of limits, those that limit anything.
 APART = LIMITS | named("floor", "ceil", "round", "dynamic_slice", "gather")
 APART |= {CONSTANT, INPUT, _P["convert_element_type_p"]}
 #: What is rounded wherever it is used, as a sum is, or is no product that was selected or put beside others.
 _NO_PRODUCTS = APART | named("add", "sub", "rem", "abs", "sqrt", "exp", "exp2", "log", "log1p", "sin", "cos", "tanh")
 _NO_PRODUCTS |= named("logistic", "select_n", "cumsum", "cummax", "cummin", "sort")
-_READS = named("dynamic_slice", "gather")
-_ADD, _SUB, _MUL, _FLOOR = (_P[n + "_p"] for n in ("add", "sub", "mul", "floor"))
+_READS: Final = named("dynamic_slice", "gather")
+_ADD: Final = _P["add_p"]
+_SUB: Final = _P["sub_p"]
+_MUL: Final = _P["mul_p"]
+_FLOOR: Final = _P["floor_p"]
 #: What a compiler may fuse with what makes its operands, or put its constants together with theirs.
-PUT_TOGETHER = named("add", "sub", "mul", "div", "dot_general", "integer_pow", "square", "reduce_sum", "cumsum")
+PUT_TOGETHER: Final = named("add", "sub", "mul", "div", "dot_general", "integer_pow", "square", "reduce_sum", "cumsum")
 #: By primitive: what may make its operands for it to be rounded once.
-_BEFORE = {_MUL: APART | {_ADD, _SUB}, _ADD: APART | {_MUL}, _SUB: APART | {_MUL}}
+_BEFORE: Final = {_MUL: APART | {_ADD, _SUB}, _ADD: APART | {_MUL}, _SUB: APART | {_MUL}}
 
 
 def _once(function: Any) -> Rule:
@@ -51,12 +54,12 @@ def _fraction(eqn: Any, a: Fact, b: Fact) -> Fact:
     return Fact(0.0, 1.0 - 2.0**-24 if a.lo >= 0 else 1.0, 1, a.nan)
 
 
-_FRACTION = Rule(_fraction, pointwise=True)
-_ONCE = {_MUL: _once(floats.mul), _ADD: _once(floats.add), _SUB: _once(floats.sub)}
-ROUNDS = frozenset(_ONCE)
-ORDERS = named("lt", "le", "gt", "ge")
+_FRACTION: Final = Rule(_fraction, pointwise=True)
+_ONCE: Final = {_MUL: _once(floats.mul), _ADD: _once(floats.add), _SUB: _once(floats.sub)}
+ROUNDS: Final = frozenset(_ONCE)
+ORDERS: Final = named("lt", "le", "gt", "ge")
 #: The rule of a sum that is rounded once.
-ADDED_ONCE = _ONCE[_ADD]
+ADDED_ONCE: Final = _ONCE[_ADD]
 
 
 def rounded_once(frame: Frame, eqn: Any) -> Rule | None:

@@ -15,26 +15,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
 
-_P = primitives()
-_ADD, _SUB, _DIV, _MUL, _MIN, _EQ, _NE = (_P[n + "_p"] for n in ("add", "sub", "div", "mul", "min", "eq", "ne"))
-_SELECT, _GATHER, _DYNAMIC_SLICE, _SLICE = (
-    _P["select_n_p"],
-    _P["gather_p"],
-    _P["dynamic_slice_p"],
-    _P["slice_p"],
-)
-_LE_TO, _LT_TO = _P.get("le_to_p"), _P.get("lt_to_p")
-_SORT, _REV = _P["sort_p"], _P["rev_p"]
-_CONVERT, _BROADCAST = _P["convert_element_type_p"], _P["broadcast_in_dim_p"]
-_MOVES = (_P["squeeze_p"], _P["reshape_p"], _BROADCAST)
-_JIT = _P.get("jit_p", _P.get("pjit_p"))
+_P: Final = primitives()
+_ADD: Final = _P["add_p"]
+_SUB: Final = _P["sub_p"]
+_DIV: Final = _P["div_p"]
+_MUL: Final = _P["mul_p"]
+_MIN: Final = _P["min_p"]
+_EQ: Final = _P["eq_p"]
+_NE: Final = _P["ne_p"]
+_SELECT: Final = _P["select_n_p"]
+_GATHER: Final = _P["gather_p"]
+_DYNAMIC_SLICE: Final = _P["dynamic_slice_p"]
+_SLICE: Final = _P["slice_p"]
+_LE_TO: Final = _P.get("le_to_p")
+_LT_TO: Final = _P.get("lt_to_p")
+_SORT: Final = _P["sort_p"]
+_REV: Final = _P["rev_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
+_BROADCAST: Final = _P["broadcast_in_dim_p"]
+_MOVES: Final = (_P["squeeze_p"], _P["reshape_p"], _BROADCAST)
+_JIT: Final = _P.get("jit_p", _P.get("pjit_p"))
 
 
 class Search(NamedTuple):

@@ -13,26 +13,32 @@ divided by is a negative zero. A zero that was converted from an integer is none
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import Fact, dtype_info, meet, summarised
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
-_P = primitives()
-_EXP, _SUM, _BROADCAST = _P["exp_p"], _P["reduce_sum_p"], _P["broadcast_in_dim_p"]
-_CONVERT, _ABS, _SUB = _P["convert_element_type_p"], _P["abs_p"], _P["sub_p"]
-_MOVES = (_BROADCAST, _P["reshape_p"], _P["squeeze_p"])
+_P: Final = primitives()
+_EXP: Final = _P["exp_p"]
+_SUM: Final = _P["reduce_sum_p"]
+_BROADCAST: Final = _P["broadcast_in_dim_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
+_ABS: Final = _P["abs_p"]
+_SUB: Final = _P["sub_p"]
+_MOVES: Final = (_BROADCAST, _P["reshape_p"], _P["squeeze_p"])
 
 #: A division may be done by a product with a reciprocal, rounded once more.
-SHARE = Fact(0.0, 1.001, 1, True)
-NOT_NEGATIVE = Fact(0.0, math.inf, 1, True)
+SHARE: Final = Fact(0.0, 1.001, 1, True)
+NOT_NEGATIVE: Final = Fact(0.0, math.inf, 1, True)
 
 #: What is known of a division from how its operands are made.
-PLAIN, POSITIVE, WHOLE = range(3)
+PLAIN: Final = 0
+POSITIVE: Final = 1
+WHOLE: Final = 2
 #: How many steps are looked through.
-DEEP = 8
+DEEP: Final = 8
 
 
 def quotient(program: Program, env: list[Any], step: Step) -> Fact:

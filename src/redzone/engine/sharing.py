@@ -7,7 +7,7 @@ accesses of a loop body are gone.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from redzone.engine.between import Between
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
@@ -16,15 +16,16 @@ from redzone.frontend.compat import primitives
 from redzone.rules import RULES, Rule
 from redzone.rules.table import SAME
 
-_P = primitives()
-_SELECT, _BROADCAST = (RULES[_P[n]] for n in ("select_n_p", "broadcast_in_dim_p"))
+_P: Final = primitives()
+_SELECT: Final = RULES[_P["select_n_p"]]
+_BROADCAST: Final = RULES[_P["broadcast_in_dim_p"]]
 #: Primitives whose parameters only say what their result's type says too.
-_TYPED = (_P["select_n_p"], _P["convert_element_type_p"])
+_TYPED: Final = (_P["select_n_p"], _P["convert_element_type_p"])
 #: By its stopped gradient vmap's copy of a branch's operand is told from the operand (see `assumptions`).
-_STOP = _P.get("stop_gradient_p")
-_IDIOMS = (FLOOR_DIVIDE, REMAINDER)
+_STOP: Final = _P.get("stop_gradient_p")
+_IDIOMS: Final = (FLOOR_DIVIDE, REMAINDER)
 #: Rules of steps whose result is told by their operands and their parameters: what was read, moved or put together.
-_TOLD = frozenset(
+_TOLD: Final = frozenset(
     RULES[_P[f"{name}_p"]]
     for name in (
         *("dynamic_slice", "gather", "slice", "squeeze", "reshape", "transpose", "rev", "concatenate", "stack"),
@@ -33,7 +34,7 @@ _TOLD = frozenset(
     if f"{name}_p" in _P
 )
 #: Rules of steps that are shared besides the pointwise ones.
-_ALSO = _TOLD | {_SELECT, _BROADCAST}
+_ALSO: Final = _TOLD | {_SELECT, _BROADCAST}
 
 
 def share(program: Program) -> None:

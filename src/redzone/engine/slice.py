@@ -7,7 +7,7 @@ its operands are, nothing is asked. Loops ask until the set of carries that matt
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import Fact, dtype_info, top
 from redzone.engine import windows
@@ -34,13 +34,15 @@ from redzone.rules import RULES, Rule
 from redzone.rules.table import SUMMARY
 
 #: A sub-program up to this many equations is inlined even where it is called more than once.
-SMALL = 40
+SMALL: Final = 40
 
-_GET_P = primitives().get("get_p")
-_SELECT_P, _ADD_P, _DIV_P = primitives()["select_n_p"], primitives()["add_p"], primitives()["div_p"]
-_EXTREMES = frozenset(primitives()[n] for n in ("argmax_p", "argmin_p"))
+_GET_P: Final = primitives().get("get_p")
+_SELECT_P: Final = primitives()["select_n_p"]
+_ADD_P: Final = primitives()["add_p"]
+_DIV_P: Final = primitives()["div_p"]
+_EXTREMES: Final = frozenset(primitives()[n] for n in ("argmax_p", "argmin_p"))
 #: Primitives that are not always a step with their rule.
-_UNUSUAL = RENAMING | windows.PARTS | _EXTREMES
+_UNUSUAL: Final = RENAMING | windows.PARTS | _EXTREMES
 
 
 class Slicer(Slicing):
@@ -354,7 +356,7 @@ class _Build(Slots):
 
 
 #: What is done with an equation that is no simple step, by its number in `SPECIAL`.
-_SPECIAL: dict[int, Callable[[_Build, Any, Frame], None]] = {
+_SPECIAL: Final[dict[int, Callable[[_Build, Any, Frame], None]]] = {
     1: _Build.access,
     2: _Build.call,
     3: cond,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,10 +18,10 @@ from redzone.rules import Rule
 from redzone.rules.table import SAME, anything
 
 #: How many steps back a float that is compared may be made from literals to be computed.
-FOLDED_DEPTH = 6
+FOLDED_DEPTH: Final = 6
 
 #: The rule of what can be any value of its type.
-ANYTHING = Rule(anything, "none")
+ANYTHING: Final = Rule(anything, "none")
 
 
 class Slots:

@@ -8,7 +8,7 @@ with few values, its facts for each value of that, joined, hold and are as exact
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import Fact, join, meet, scalar
 from redzone.domains.symbolic import is_inconclusive
@@ -16,14 +16,16 @@ from redzone.engine.program import SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
 
 #: A result is looked at again only if its range is wider than this, and than so much for each value.
-SPREAD = 64
+SPREAD: Final = 64
 #: How many values are tried, and how many steps may lie between.
-VALUES = 32
-STEPS = 80
+VALUES: Final = 32
+STEPS: Final = 80
 
-NONE, SEVERAL = -1, -2
+NONE: Final = -1
+SEVERAL: Final = -2
 
-_SELECT, _MUL = primitives()["select_n_p"], primitives()["mul_p"]
+_SELECT: Final = primitives()["select_n_p"]
+_MUL: Final = primitives()["mul_p"]
 
 #: The steps from the one number to the result, in order, and the number's slot.
 Plan = tuple[list[Step], int]

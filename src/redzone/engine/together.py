@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.engine.program import COND, SIMPLE, Program, Step
@@ -17,19 +17,25 @@ from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
 #: How many ways an iteration may move a carry.
-WAYS = 8
+WAYS: Final = 8
 #: How far back a number's ways are followed.
-DEPTH = 8
+DEPTH: Final = 8
 #: Among how many numbers one is looked for that no condition excludes.
-FEW = 8
+FEW: Final = 8
 
-_P = primitives()
-_ADD, _SUB, _SELECT, _NOT, _AND, _OR, _CONVERT = (
-    _P[f"{n}_p"] for n in ("add", "sub", "select_n", "not", "and", "or", "convert_element_type")
-)
-_LESS, _SAME, _MORE = -1, 0, 1
+_P: Final = primitives()
+_ADD: Final = _P["add_p"]
+_SUB: Final = _P["sub_p"]
+_SELECT: Final = _P["select_n_p"]
+_NOT: Final = _P["not_p"]
+_AND: Final = _P["and_p"]
+_OR: Final = _P["or_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
+_LESS: Final = -1
+_SAME: Final = 0
+_MORE: Final = 1
 #: By comparison: how its first operand may be to the second where it holds.
-_ORDERS = {
+_ORDERS: Final = {
     _P["lt_p"]: frozenset((_LESS,)),
     _P["le_p"]: frozenset((_LESS, _SAME)),
     _P["eq_p"]: frozenset((_SAME,)),
@@ -37,7 +43,7 @@ _ORDERS = {
     _P["ge_p"]: frozenset((_SAME, _MORE)),
     _P["gt_p"]: frozenset((_MORE,)),
 }
-_ANY = frozenset((_LESS, _SAME, _MORE))
+_ANY: Final = frozenset((_LESS, _SAME, _MORE))
 
 #: By what is asked in an iteration: the answers it may have. Asked is for a bool by its slot, for how an integer is to
 #: another by both slots and the other's number if it is a constant, for a branch by its step, and inside of one.
@@ -107,7 +113,7 @@ def ways(body: Program, first: int, out: int) -> tuple[Way, ...] | None:
 
 
 #: Instead of a carry's slot: what is followed is made of constants alone.
-_NOTHING = -1
+_NOTHING: Final = -1
 
 
 def _ways(body: Program, first: int, slot: int, depth: int) -> tuple[Way, ...] | None:

@@ -9,7 +9,7 @@ type of its own too if that holds the promise: a sum that is exact modulo the wi
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from redzone.domains import Fact, dtype_info, meet, summarised
 from redzone.engine.levels import ALL
@@ -20,10 +20,12 @@ from redzone.engine.relations import Infeasible
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
 
-_P = primitives()
-_SUM, _CUMSUM, _SUB, _SLICE, _CONVERT = (
-    _P[f"{n}_p"] for n in ("reduce_sum", "cumsum", "sub", "slice", "convert_element_type")
-)
+_P: Final = primitives()
+_SUM: Final = _P["reduce_sum_p"]
+_CUMSUM: Final = _P["cumsum_p"]
+_SUB: Final = _P["sub_p"]
+_SLICE: Final = _P["slice_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
 
 
 class Total(NamedTuple):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import Fact, dtype_info, scalar, summarised
 from redzone.engine.carried import Carries
@@ -15,10 +15,15 @@ from redzone.engine.together import moves, moves_where, ways
 from redzone.frontend.compat import primitives
 
 #: Among how many carries two are looked for that move on together.
-PAIRED = 8
+PAIRED: Final = 8
 
-_NE, _ADD, _SUB, _AND, _XOR, _NEG = (primitives()[f"{n}_p"] for n in ("ne", "add", "sub", "and", "xor", "neg"))
-_SCALING = frozenset(
+_NE: Final = primitives()["ne_p"]
+_ADD: Final = primitives()["add_p"]
+_SUB: Final = primitives()["sub_p"]
+_AND: Final = primitives()["and_p"]
+_XOR: Final = primitives()["xor_p"]
+_NEG: Final = primitives()["neg_p"]
+_SCALING: Final = frozenset(
     primitives()[f"{n}_p"] for n in ("mul", "div", "shift_left", "shift_right_arithmetic", "shift_right_logical")
 )
 

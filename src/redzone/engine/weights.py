@@ -12,7 +12,7 @@ left alone: they are grouped anew (`engine/regrouped.py`).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from redzone.domains import TOP_FLOAT, Fact, dtype_info, summarised
 from redzone.engine.inventory import CALLS, SHARD_MAP_P
@@ -23,12 +23,17 @@ from redzone.rules import Rule
 if TYPE_CHECKING:
     from redzone.engine.frames import Frame
 
-_P = primitives()
-_SUM, _EXP, _SELECT, _MAX, _ADD = (_P[f"{n}_p"] for n in ("reduce_sum", "exp", "select_n", "max", "add"))
-_BROADCAST, _CONVERT = _P["broadcast_in_dim_p"], _P["convert_element_type_p"]
-_MOVES = (_BROADCAST, *(_P[f"{n}_p"] for n in ("reshape", "squeeze", "stop_gradient", "copy") if f"{n}_p" in _P))
+_P: Final = primitives()
+_SUM: Final = _P["reduce_sum_p"]
+_EXP: Final = _P["exp_p"]
+_SELECT: Final = _P["select_n_p"]
+_MAX: Final = _P["max_p"]
+_ADD: Final = _P["add_p"]
+_BROADCAST: Final = _P["broadcast_in_dim_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
+_MOVES: Final = (_BROADCAST, *(_P[f"{n}_p"] for n in ("reshape", "squeeze", "stop_gradient", "copy") if f"{n}_p" in _P))
 #: How many equations are looked through.
-DEEP = 12
+DEEP: Final = 12
 
 
 class Total(NamedTuple):
@@ -140,4 +145,4 @@ def _shared(eqn: Any, a: Fact, b: Fact) -> Fact:
     return NOT_NEGATIVE if summarised(a).lo >= 0 else TOP_FLOAT
 
 
-_NOT_NEGATIVE = Rule(_shared, needs=(0,))
+_NOT_NEGATIVE: Final = Rule(_shared, needs=(0,))

@@ -11,7 +11,7 @@ equations they stand for.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from redzone.domains import dtype_info
 from redzone.engine.program import SIMPLE
@@ -24,25 +24,28 @@ if TYPE_CHECKING:
     from redzone.engine.slots import Slots
 
 #: How many windows of one array an elementwise equation is made for; beyond, the array is computed once.
-MANY = 8
+MANY: Final = 8
 #: How many elements such a window may have.
-SHORT = 16
+SHORT: Final = 16
 
-_P = primitives()
-_SLICE, _SQUEEZE, _RESHAPE, _COPY, _SELECT = (
-    _P[n] for n in ("slice_p", "squeeze_p", "reshape_p", "copy_p", "select_n_p")
-)
-_SCATTER, _UPDATE = _P["scatter_p"], _P["dynamic_update_slice_p"]
+_P: Final = primitives()
+_SLICE: Final = _P["slice_p"]
+_SQUEEZE: Final = _P["squeeze_p"]
+_RESHAPE: Final = _P["reshape_p"]
+_COPY: Final = _P["copy_p"]
+_SELECT: Final = _P["select_n_p"]
+_SCATTER: Final = _P["scatter_p"]
+_UPDATE: Final = _P["dynamic_update_slice_p"]
 #: Equations whose result is a window of their operand.
-READS = frozenset((_SLICE, _SQUEEZE))
+READS: Final = frozenset((_SLICE, _SQUEEZE))
 #: `a, b = x` from JAX 0.11 on: each of its results is a window of its operand, without one dimension.
-UNSTACK = _P.get("unstack_p")
+UNSTACK: Final = _P.get("unstack_p")
 #: Equations that take parts of an array.
-PARTS = READS | {UNSTACK}
+PARTS: Final = READS | {UNSTACK}
 
 
-_NO_EFFECTS: frozenset[Any] = frozenset()
-_INT = frozenset((int,))
+_NO_EFFECTS: Final[frozenset[Any]] = frozenset()
+_INT: Final = frozenset((int,))
 
 
 class Shape:
@@ -439,7 +442,7 @@ def _pointwise(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     return True
 
 
-_MOVES = {
+_MOVES: Final = {
     _P[name]: move
     for name, move in {
         "slice_p": _slice,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from redzone.engine.frames import Frame
     from redzone.engine.slots import Slots
 
-_SELECT = RULES[primitives()["select_n_p"]]
-_LT, _ADD = primitives()["lt_p"], primitives()["add_p"]
-_COMPARES, _ADDS = RULES[_LT], RULES[_ADD]
+_SELECT: Final = RULES[primitives()["select_n_p"]]
+_LT: Final = primitives()["lt_p"]
+_ADD: Final = primitives()["add_p"]
+_COMPARES: Final = RULES[_LT]
+_ADDS: Final = RULES[_ADD]
 
 
 def wrapped_by(program: Program, step: Step) -> int | None:

@@ -7,17 +7,19 @@ are gone through depth first, each once for all accesses, where `prove/whole.py`
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
 from redzone.prove.uses import Uses
 from redzone.prove.whole import COMPUTED, SPREAD
 
-_P = primitives()
-_SELECT, _AND, _OR = (_P[f"{name}_p"] for name in ("select_n", "and", "or"))
+_P: Final = primitives()
+_SELECT: Final = _P["select_n_p"]
+_AND: Final = _P["and_p"]
+_OR: Final = _P["or_p"]
 #: A condition made by one of these may be told from the operand.
-_TOLD = SPREAD | {_P["not_p"], _P["convert_element_type_p"]}
+_TOLD: Final = SPREAD | {_P["not_p"], _P["convert_element_type_p"]}
 
 
 class _Seen(Exception):

@@ -6,7 +6,7 @@ import ast
 import linecache
 import textwrap
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,8 +22,8 @@ from redzone.prove.sweep import relevant
 from redzone.report.model import Access, DimBounds, Location, Loss
 
 #: How many arguments are named.
-NAMED = 4
-_GROWING = {
+NAMED: Final = 4
+_GROWING: Final = {
     "add",
     "sub",
     "mul",

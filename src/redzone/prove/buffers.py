@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from redzone.access.site import Site
 from redzone.domains import dtype_info
@@ -14,7 +14,7 @@ from redzone.report.marks import mark_of
 from redzone.report.model import Buffer
 
 #: Equations whose result is their first operand's memory, changed or seen in another shape.
-_SAME_MEMORY = frozenset({"dynamic_update_slice", "copy", "reshape", "optimization_barrier", "stop_gradient"})
+_SAME_MEMORY: Final = frozenset({"dynamic_update_slice", "copy", "reshape", "optimization_barrier", "stop_gradient"})
 
 _Place = tuple[Any, Any, int]
 #: The variable that stands for a buffer, the jaxpr it is in, how far out that is, and which part of it is seen.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import summarised
 from redzone.engine import Seen
@@ -17,13 +17,13 @@ from redzone.report.model import Link
 from redzone.rules.table import SAME
 
 #: How many equations are shown; a reader follows no more.
-LONGEST = 24
+LONGEST: Final = 24
 #: How many operands of one equation are named.
-NAMED = 4
-_MOVES = frozenset(
+NAMED: Final = 4
+_MOVES: Final = frozenset(
     {"broadcast_in_dim", "reshape", "squeeze", "expand_dims", "copy", "stop_gradient", "convert_element_type"}
 )
-_INFIX = {
+_INFIX: Final = {
     "add": "+",
     "sub": "-",
     "mul": "×",
@@ -38,7 +38,7 @@ _INFIX = {
     "rem": "rem",
     "add_any": "+",
 }
-_LOOPS = {COND: "branch", SCAN: "scan", WHILE: "while"}
+_LOOPS: Final = {COND: "branch", SCAN: "scan", WHILE: "while"}
 
 
 def chain_of(seen: list[Seen], inputs: Sequence[Input]) -> tuple[Link, ...]:

@@ -7,7 +7,7 @@ that it can be, against what of it lies outside.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,11 +19,11 @@ from redzone.prove.concrete_random import is_key
 from redzone.prove.witness import DRAWS, may_be_key, random_key
 
 #: How many indices are looked at for each time that one should leave; how many keys are tried at least and at most.
-FOR_ONE = 5
-FEWEST = 8
-KEYS = 400
+FOR_ONE: Final = 5
+FEWEST: Final = 8
+KEYS: Final = 400
 #: With how many other inputs in turn.
-OTHERS = 8
+OTHERS: Final = 8
 
 
 def keys_among(inputs: Sequence[Input]) -> frozenset[int]:

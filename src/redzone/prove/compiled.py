@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import weakref
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
@@ -21,8 +21,8 @@ from redzone.engine.inventory import CALLS, SHARD_MAP_P, children
 from redzone.frontend.compat import Literal, bind, open_jaxpr, primitives
 from redzone.prove.replay import on_cpu
 
-_P = primitives()
-_ROUNDING = frozenset(
+_P: Final = primitives()
+_ROUNDING: Final = frozenset(
     _P[f"{n}_p"]
     for n in (
         *("add", "sub", "mul", "div", "integer_pow", "square", "pow", "sqrt", "rsqrt", "exp", "exp2", "log", "log1p"),
@@ -31,7 +31,7 @@ _ROUNDING = frozenset(
     if f"{n}_p" in _P
 )
 #: Of more equations nothing is compiled, and the replay is believed.
-LONGEST = 600
+LONGEST: Final = 600
 
 #: A jaxpr, its constants, and the equations of it that are run.
 _Level = tuple[Any, tuple[Any, ...], list[Any]]
@@ -49,7 +49,7 @@ class _Latest:
         """By identity of a jaxpr of the program: where each of its variables is made."""
 
 
-_LATEST = _Latest()
+_LATEST: Final = _Latest()
 
 
 def leaves_compiled(closed: Any, site: Site, arguments: list[Any]) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,9 +18,9 @@ from redzone.prove.concrete_random import random_function
 from redzone.prove.rough import dotted
 from redzone.rules.reductions import tells_places
 
-_P = primitives()
-_BY_NAME = {primitive.name: primitive for primitive in _P.values()}
-_NUMPY: dict[Any, Callable[..., Any]] = {_BY_NAME[name]: f for name, f in ARRAYS.items() if name in _BY_NAME}
+_P: Final = primitives()
+_BY_NAME: Final = {primitive.name: primitive for primitive in _P.values()}
+_NUMPY: Final[dict[Any, Callable[..., Any]]] = {_BY_NAME[name]: f for name, f in ARRAYS.items() if name in _BY_NAME}
 
 
 def exact(*names: str) -> Callable[[Any], Any]:
@@ -67,7 +67,7 @@ def _is_wide(var: Any) -> bool:
 
 
 #: What numpy does with integers of less than a byte too, of which it knows little else.
-_REARRANGED = frozenset(
+_REARRANGED: Final = frozenset(
     {
         "broadcast_in_dim",
         "squeeze",
@@ -81,7 +81,7 @@ _REARRANGED = frozenset(
         "dynamic_slice",
     }
 )
-_MOVING = frozenset(
+_MOVING: Final = frozenset(
     {
         *_REARRANGED,
         "stack",
@@ -95,7 +95,7 @@ _MOVING = frozenset(
         *ORDERING,
     }
 )
-_IEEE = frozenset(
+_IEEE: Final = frozenset(
     {
         "add",
         "sub",
@@ -204,7 +204,7 @@ def _simple(name: str, function: Callable[..., Any]) -> None:
     exact(name)(lambda eqn, *values: function(*values))
 
 
-_DIRECT: dict[str, Callable[..., Any]] = {
+_DIRECT: Final[dict[str, Callable[..., Any]]] = {
     "sign": np.sign,
     "nextafter": np.nextafter,
     "is_finite": np.isfinite,
@@ -229,7 +229,8 @@ def _remainder(a: int, b: int) -> int:
     return abs(a) % abs(b) if a >= 0 else -(abs(a) % abs(b))
 
 
-_QUOTIENTS, _REMAINDERS = np.frompyfunc(_quotient, 2, 1), np.frompyfunc(_remainder, 2, 1)
+_QUOTIENTS: Final = np.frompyfunc(_quotient, 2, 1)
+_REMAINDERS: Final = np.frompyfunc(_remainder, 2, 1)
 
 
 @exact("div")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,9 +14,9 @@ from redzone.prove.concrete_made import MOST
 Table = dict[str, Callable[..., Any]]
 
 #: By primitive: from an equation and its operands' values to its result, or to a list of its results.
-ARRAYS: Table = {}
+ARRAYS: Final[Table] = {}
 #: Those that move floats about, or order them, without computing with them.
-ORDERING = frozenset(
+ORDERING: Final = frozenset(
     {
         "pad",
         "rev",
@@ -240,7 +240,7 @@ def _over(old: Any, new: Any) -> Any:
     return new
 
 
-_COMBINE: Table = {
+_COMBINE: Final[Table] = {
     "scatter": _over,
     "scatter-add": np.add,
     "scatter-mul": np.multiply,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from redzone.domains import dtype_info
 Function = Callable[..., Any]
 
 #: By primitive, from an equation to its function, or None where the general way has to do.
-MADE: dict[str, Callable[[Any], Function | None]] = {}
+MADE: Final[dict[str, Callable[[Any], Function | None]]] = {}
 #: Arrays of up to this many elements are copied rather than made views of.
-_FEW = 1024
+_FEW: Final = 1024
 #: The most elements that windows at several places are looked at for.
-MOST = 1 << 20
+MOST: Final = 1 << 20
 
 
 def _made(*names: str) -> Callable[[Any], Any]:
@@ -32,7 +32,7 @@ def _made(*names: str) -> Callable[[Any], Any]:
     return register
 
 
-_UFUNCS: dict[str, Function] = {
+_UFUNCS: Final[dict[str, Function]] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,

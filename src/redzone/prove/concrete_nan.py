@@ -9,32 +9,32 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from redzone.domains import dtype_info
 
-_FUNCTIONS = frozenset(
+_FUNCTIONS: Final = frozenset(
     {"acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "digamma", "erf", "erf_inv"}
     | {"erfc", "exp", "exp2", "expm1", "lgamma", "log", "log1p", "logistic", "nextafter", "rsqrt", "sin", "sinh"}
     | {"sqrt", "tan", "tanh"}
 )
-_ARITHMETIC = frozenset(
+_ARITHMETIC: Final = frozenset(
     {"abs", "add", "add_any", "ceil", "div", "floor", "mul", "neg", "rem", "round", "square", "sub"}
 )
-_ELEMENTWISE = _FUNCTIONS | _ARITHMETIC
-_SUMS = frozenset({"reduce_sum", "reduce_prod", "cumsum", "cumprod", "dot_general"})
+_ELEMENTWISE: Final = _FUNCTIONS | _ARITHMETIC
+_SUMS: Final = frozenset({"reduce_sum", "reduce_prod", "cumsum", "cumprod", "dot_general"})
 #: All their elements come from their first operand.
-_MOVES = frozenset(
+_MOVES: Final = frozenset(
     {"broadcast_in_dim", "reshape", "squeeze", "slice", "transpose", "rev", "copy", "stop_gradient", "dynamic_slice"}
     | {"convert_element_type"}
 )
-_PASSING = _ELEMENTWISE | _SUMS | _MOVES
+_PASSING: Final = _ELEMENTWISE | _SUMS | _MOVES
 
 #: By shape and dtype, the one array of NaN that a replay passes on, known by its identity.
-_NANS: dict[Any, Any] = {}
-_KNOWN: set[int] = set()
+_NANS: Final[dict[Any, Any]] = {}
+_KNOWN: Final[set[int]] = set()
 
 
 def nothing_but_nan(shape: tuple[int, ...], dtype: Any) -> Any:

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
 
 Function = Callable[..., Any]
 
-_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
-_PARITY = 0x1BD11BDA
-_WORD = 0xFFFFFFFF
+_ROTATIONS: Final = ((13, 15, 26, 6), (17, 29, 16, 24))
+_PARITY: Final = 0x1BD11BDA
+_WORD: Final = 0xFFFFFFFF
 #: So many words are made one by one: numpy takes as long for one as for a hundred.
-FEW = 16
+FEW: Final = 16
 #: More numbers than this are not drawn here.
-MOST = 1 << 16
+MOST: Final = 1 << 16
 
 
 def threefry(key: Any, high: Any, low: Any) -> tuple[Any, Any]:
@@ -92,7 +92,7 @@ def _same(eqn: Any, x: Any) -> Any:
     return x
 
 
-_RANDOM: dict[str, Function] = {
+_RANDOM: Final[dict[str, Function]] = {
     "random_bits": _bits,
     "random_split": _split,
     "random_fold_in": _fold_in,
@@ -117,7 +117,7 @@ def _broadcast(eqn: Any, x: Any) -> Any:
 
 
 #: What moves keys about.
-_MOVES: dict[str, Function] = {
+_MOVES: Final[dict[str, Function]] = {
     "slice": _slice,
     "squeeze": lambda eqn, x: x.reshape((*eqn.outvars[0].aval.shape, x.shape[-1])),
     "reshape": lambda eqn, x: x.reshape((*eqn.outvars[0].aval.shape, x.shape[-1])),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -43,17 +43,17 @@ from redzone.prove.witness import hanging_on, has_sizes, is_free
 from redzone.stages import recorded, staged
 
 #: How many different sets of conditions are validated one by one.
-GROUPS = 12
+GROUPS: Final = 12
 #: How many steps an analysis may have taken for its conditions to be tried without each of their sides.
-CHEAP = 400
+CHEAP: Final = 400
 #: What the exact stage may cost for one access: four in five of those it settles cost a tenth of this.
-EACH = 400
+EACH: Final = 400
 #: How many inputs may matter to an access for their ranges to be guessed, and for how many kinds of accesses they are.
-GUESSED = 3
+GUESSED: Final = 3
 #: Which parts of an array are tried for each of several inputs.
-PARTS = (2, 4)
+PARTS: Final = (2, 4)
 #: How many open accesses, or inputs with a condition, are many.
-MANY = 8
+MANY: Final = 8
 
 
 class Conditioned(Seeking):

@@ -7,7 +7,7 @@ import functools
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence, Set
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -343,7 +343,7 @@ def _parts(need: Need) -> list[tuple[str, Any, Any]]:
 
 
 #: How many parts of one input are worth a condition each.
-PARTS = 8
+PARTS: Final = 8
 
 
 def _boxes(lo: np.ndarray, hi: np.ndarray) -> list[tuple[str, Any, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import numpy as np
 
@@ -43,11 +43,11 @@ from redzone.stages import recorded, staged
 Found = TypeVar("Found")
 
 #: Set in the environment, a stage that fails raises: for tests.
-RAISES = "REDZONE_RAISES"
+RAISES: Final = "REDZONE_RAISES"
 #: How many equations may lie between the inputs and an index for its condition to be derived.
-FEW = 48
+FEW: Final = 48
 #: How many inputs are tried where a condition is proved.
-FIRST = 3
+FIRST: Final = 3
 
 
 class Deciding(Conditioned):

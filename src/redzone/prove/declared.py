@@ -14,7 +14,7 @@ import re
 import textwrap
 import types
 import warnings
-from typing import Any
+from typing import Any, Final
 
 import jax
 
@@ -24,16 +24,16 @@ from redzone.frontend import compat
 from redzone.report.marks import characters
 from redzone.report.place import Span
 
-_JAX = os.path.dirname(os.path.abspath(jax.__file__))
-_MODE = re.compile(r"\bmode\s*=\s*(?!None\b|=)|\bfill_value\s*=")
-_CLIP = re.compile(r"""\bmode\s*=\s*(["']clip["']|\S*\bCLIP\b)""")
-_FILL = re.compile(r"""\bmode\s*=\s*(["'](fill|drop)["']|\S*\bFILL_OR_DROP\b)""")
+_JAX: Final = os.path.dirname(os.path.abspath(jax.__file__))
+_MODE: Final = re.compile(r"\bmode\s*=\s*(?!None\b|=)|\bfill_value\s*=")
+_CLIP: Final = re.compile(r"""\bmode\s*=\s*(["']clip["']|\S*\bCLIP\b)""")
+_FILL: Final = re.compile(r"""\bmode\s*=\s*(["'](fill|drop)["']|\S*\bFILL_OR_DROP\b)""")
 
 #: What `_CLIP` and `_FILL` look for.
-_MODES = frozenset({"clip", "CLIP", "fill", "drop", "FILL_OR_DROP"})
+_MODES: Final = frozenset({"clip", "CLIP", "fill", "drop", "FILL_OR_DROP"})
 
 #: Routines whose documentation says that what falls outside is dropped, clipped or filled.
-ROUTINES = frozenset(
+ROUTINES: Final = frozenset(
     {
         "segment_sum",
         "segment_prod",
@@ -71,7 +71,7 @@ ROUTINES = frozenset(
 
 
 #: By file of JAX's sparse arrays, what is padding there.
-_PADDED = {os.path.join(_JAX, "experimental", "sparse", f"{kind}.py"): why for kind, why in PADDING.items()}
+_PADDED: Final = {os.path.join(_JAX, "experimental", "sparse", f"{kind}.py"): why for kind, why in PADDING.items()}
 
 
 def declared_by(site: Site) -> str:
@@ -167,7 +167,7 @@ def _says(site: Site, words: re.Pattern[str], any_name: bool) -> bool:
 
 
 #: Keywords that say what happens outside.
-_KEYWORDS = frozenset({"mode", "fill_value"})
+_KEYWORDS: Final = frozenset({"mode", "fill_value"})
 
 
 def _has_keywords(code: types.CodeType) -> bool:
@@ -220,9 +220,9 @@ def _is_none_by_default(file: str, line: int, name: str) -> bool:
 
 
 #: By file, line and column and where it ends: the call that stands there.
-_calls: dict[tuple[str, compat.Position], tuple[list[str], ast.Call | None]] = {}
+_calls: Final[dict[tuple[str, compat.Position], tuple[list[str], ast.Call | None]]] = {}
 #: An expression that is no call says nothing of modes.
-_NO_CALL = ast.Call(ast.Constant(None), [], [])
+_NO_CALL: Final = ast.Call(ast.Constant(None), [], [])
 
 
 def _call_at(file: str, span: compat.Position | None) -> ast.Call | None:
@@ -276,7 +276,7 @@ def _names_mode(code: types.CodeType) -> bool:
 
 
 #: By file: its lines, and what was found on them.
-_looked_at: dict[str, tuple[list[str], dict[Any, bool]]] = {}
+_looked_at: Final[dict[str, tuple[list[str], dict[Any, bool]]]] = {}
 
 
 def _found(file: str, line: int, words: re.Pattern[str], around: bool) -> bool:
@@ -311,7 +311,7 @@ def statement_at(file: str, line: int) -> str:
 
 
 #: How many lines a statement may extend before and after the line asked about.
-_REACH = 12
+_REACH: Final = 12
 
 
 def _parses(text: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,12 +14,12 @@ from redzone.prove.need import beside
 from redzone.prove.witness import is_free, plain_value
 
 #: How many numbers are tried, each with its two neighbours.
-NUMBERS = 4
-EDGES = 8 * NUMBERS
+NUMBERS: Final = 4
+EDGES: Final = 8 * NUMBERS
 #: Numbers as large as this stand for infinity.
-FAR = 1e30
-_ORDERS = frozenset(primitives()[f"{n}_p"] for n in ("lt", "le", "gt", "ge"))
-_EQUALS = frozenset(primitives()[f"{n}_p"] for n in ("eq", "ne"))
+FAR: Final = 1e30
+_ORDERS: Final = frozenset(primitives()[f"{n}_p"] for n in ("lt", "le", "gt", "ge"))
+_EQUALS: Final = frozenset(primitives()[f"{n}_p"] for n in ("eq", "ne"))
 
 
 def at_the_edges(jaxprs: Iterable[Any], inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:

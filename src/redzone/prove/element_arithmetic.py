@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from redzone.prove.elements import Elements
 
 #: How many values a factor or a shift may have for each to be looked at by itself.
-VALUES = 8
+VALUES: Final = 8
 #: No integer is beyond this.
-MOST = 2**64
+MOST: Final = 2**64
 #: How many pieces a condition may have for the cases it chooses between to be told apart.
-CONDITIONS = 16
+CONDITIONS: Final = 16
 
 
 def _binary(combine: Callable[[Region, Linear, Linear], list[Piece]], ring: bool = False) -> Handler:
@@ -301,7 +301,7 @@ def _select(self: Elements, context: Context, step: Step, place: Place) -> list[
     return list(found.values())
 
 
-ARITHMETIC: dict[str, Handler] = {
+ARITHMETIC: Final[dict[str, Handler]] = {
     "add": _binary(lambda r, a, b: [(r, a + b)], ring=True),
     "sub": _binary(lambda r, a, b: [(r, a - b)], ring=True),
     "mul": _product,

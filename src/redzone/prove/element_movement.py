@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -271,7 +271,7 @@ def _reduce_one(self: Elements, context: Context, step: Step, place: Place) -> l
     return self.value(context, step.ins[0], tuple(Linear(0) if d in axes else next(rest) for d in range(len(shape))))
 
 
-MOVEMENT: dict[str, Handler] = {
+MOVEMENT: Final[dict[str, Handler]] = {
     "broadcast_in_dim": _broadcast,
     "squeeze": _squeeze,
     "transpose": _transpose,

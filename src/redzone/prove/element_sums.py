@@ -12,7 +12,7 @@ is that term.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from redzone.domains import dtype_info, summarised
 from redzone.domains.affine import Linear
@@ -27,13 +27,17 @@ from redzone.rules.table import SAME
 if TYPE_CHECKING:
     from redzone.prove.elements import Elements
 
-_P = primitives()
-_SUM, _CUMSUM, _NOT, _SUB, _SELECT, _CONVERT, _EQ, _ADDED = (
-    _P[f"{n}_p"]
-    for n in ("reduce_sum", "cumsum", "not", "sub", "select_n", "convert_element_type", "eq", "scatter_add")
-)
+_P: Final = primitives()
+_SUM: Final = _P["reduce_sum_p"]
+_CUMSUM: Final = _P["cumsum_p"]
+_NOT: Final = _P["not_p"]
+_SUB: Final = _P["sub_p"]
+_SELECT: Final = _P["select_n_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
+_EQ: Final = _P["eq_p"]
+_ADDED: Final = _P["scatter_add_p"]
 #: How many equations lie between numbers and those they are made from.
-DEEP = 6
+DEEP: Final = 6
 
 
 class Made(NamedTuple):
@@ -283,4 +287,4 @@ def _beside(step: Step, slot: int, axis: int, place: Place, at: Linear) -> Place
     return tuple([Linear(0) if n == 1 else p for n, p in zip(shape, full, strict=True)]) if shape else ()
 
 
-SUMS: dict[str, Handler] = {"cumsum": _summed, "reduce_sum": _total, "scatter_add": _counted}
+SUMS: Final[dict[str, Handler]] = {"cumsum": _summed, "reduce_sum": _total, "scatter_add": _counted}

@@ -9,7 +9,7 @@ its type is either not looked into, or its answer holds only where it stays insi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -31,13 +31,13 @@ from redzone.prove.reach import NEAR
 from redzone.rules.table import SAME
 
 #: How many equations one question may look at.
-LOOKS = 160
+LOOKS: Final = 160
 #: How many equations deep one question goes.
-DEPTH = 60
+DEPTH: Final = 60
 #: How many pieces an integer may have where only a proof is asked for, and its bounds often do.
-FEWER = 24
+FEWER: Final = 24
 #: How many elements of a constant table are told apart where the position is not known.
-TABLE = 16
+TABLE: Final = 16
 
 
 class Elements:
@@ -512,7 +512,7 @@ def _bounds_at(fact: Fact, place: Place) -> tuple[Any, Any, int]:
     return np.min(lo).item(), np.max(hi).item(), 1
 
 
-_P = primitives()
-_HANDLERS = {
+_P: Final = primitives()
+_HANDLERS: Final = {
     _P[f"{name}_p"]: handler for name, handler in {**ARITHMETIC, **MOVEMENT, **SUMS}.items() if f"{name}_p" in _P
 }

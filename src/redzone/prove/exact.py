@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -31,12 +31,12 @@ from redzone.report.model import Condition
 from redzone.stages import recorded
 
 #: How many regions of one access are looked at, and how many ways it may be reached.
-CASES = 64
-WAYS = 8
+CASES: Final = 64
+WAYS: Final = 8
 #: How many equations deep the first look goes.
-SHALLOW = 10
+SHALLOW: Final = 10
 #: How many questions of one check may go to isl.
-ASKED = 24
+ASKED: Final = 24
 
 
 #: A condition: its slot, the least and the most it is, and its shape.

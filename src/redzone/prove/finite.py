@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import ml_dtypes
 import numpy as np
@@ -13,13 +13,15 @@ from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.prove.uses import Run, Uses
 
-_P = primitives()
-_CONVERT, _IOTA, _GATHER, _DYNAMIC_SLICE = (
-    _P[f"{n}_p"] for n in ("convert_element_type", "iota", "gather", "dynamic_slice")
-)
-_DYNAMIC_UPDATE_SLICE, _SCATTER = _P["dynamic_update_slice_p"], _P["scatter_p"]
+_P: Final = primitives()
+_CONVERT: Final = _P["convert_element_type_p"]
+_IOTA: Final = _P["iota_p"]
+_GATHER: Final = _P["gather_p"]
+_DYNAMIC_SLICE: Final = _P["dynamic_slice_p"]
+_DYNAMIC_UPDATE_SLICE: Final = _P["dynamic_update_slice_p"]
+_SCATTER: Final = _P["scatter_p"]
 #: Equations that only put numbers elsewhere or turn their sign.
-_MOVED = frozenset(
+_MOVED: Final = frozenset(
     _P[f"{name}_p"]
     for name in (
         *("broadcast_in_dim", "squeeze", "reshape", "transpose", "copy", "stop_gradient", "neg"),
@@ -28,7 +30,7 @@ _MOVED = frozenset(
     if f"{name}_p" in _P
 )
 #: Functions of finite floats that are finite.
-_FINITE = _MOVED | frozenset(
+_FINITE: Final = _MOVED | frozenset(
     _P[f"{name}_p"]
     for name in (
         *("abs", "sign", "floor", "ceil", "round", "reduce_max", "reduce_min"),
@@ -37,11 +39,11 @@ _FINITE = _MOVED | frozenset(
     if f"{name}_p" in _P
 )
 #: Equations whose results are numbers of their operands.
-_PUT = (_MOVED | frozenset((_CONVERT, _GATHER, _DYNAMIC_SLICE, _DYNAMIC_UPDATE_SLICE, _SCATTER))) | frozenset(
+_PUT: Final = (_MOVED | frozenset((_CONVERT, _GATHER, _DYNAMIC_SLICE, _DYNAMIC_UPDATE_SLICE, _SCATTER))) | frozenset(
     _P[f"{name}_p"] for name in ("select_n", "concatenate", "stack", "pad") if f"{name}_p" in _P
 )
 #: How many values a number is looked for among.
-FURTHEST = 60
+FURTHEST: Final = 60
 
 
 def stays_finite(eqn: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import dtype_info
 from redzone.engine.inventory import CALLS
@@ -13,9 +13,11 @@ from redzone.prove.selected import TRUE, Found, flag_of, own_places
 from redzone.prove.uses import Uses
 from redzone.prove.whole import picks
 
-_P = primitives()
-_SELECT, _MUL = _P["select_n_p"], _P["mul_p"]
-_BROADCAST, _CONVERT = _P["broadcast_in_dim_p"], _P["convert_element_type_p"]
+_P: Final = primitives()
+_SELECT: Final = _P["select_n_p"]
+_MUL: Final = _P["mul_p"]
+_BROADCAST: Final = _P["broadcast_in_dim_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
 
 
 def harmless(

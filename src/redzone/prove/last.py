@@ -8,7 +8,7 @@ goes through the same states and then stops: where it is inside in all of those,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from jax import lax
 from jax.extend import core
@@ -21,10 +21,10 @@ from redzone.frontend.compat import Literal, equations_of, open_jaxpr, rebind, s
 from redzone.prove.whole import COMPUTED
 
 #: How many equations may lead to such a scan: they are traced again.
-LEADING = 200
+LEADING: Final = 200
 
 #: What is told of an access that only the last iteration takes outside.
-UNSEEN = "may leave the array in the last iteration, but what that reads for the next one is thrown away"
+UNSEEN: Final = "may leave the array in the last iteration, but what that reads for the next one is thrown away"
 
 
 def seen_before_the_last(closed: Any, facts: Sequence[Fact], site: Site) -> list[Seen] | None:

@@ -7,7 +7,7 @@ inside; it is looked for only when somebody asks. Each rule errs on the side of 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from redzone.access.site import Column, Site
 from redzone.domains import Fact, dtype_info, summarised
@@ -26,8 +26,8 @@ from redzone.report.model import Access, Lint, Location, Verdict
 from redzone.rules.table import SAME
 
 #: How many equations are looked at behind one index.
-BUDGET = 200
-_MOVES = frozenset(
+BUDGET: Final = 200
+_MOVES: Final = frozenset(
     {
         "broadcast_in_dim",
         "reshape",
@@ -48,14 +48,14 @@ _MOVES = frozenset(
         "round",
     }
 )
-_LIMITS = frozenset({"min", "max", "clamp"})
-_SUMS = frozenset({"add", "sub", "mul"})
+_LIMITS: Final = frozenset({"min", "max", "clamp"})
+_SUMS: Final = frozenset({"add", "sub", "mul"})
 #: JAX's own functions whose accesses are at their caller's indices.
-_INDEXING = frozenset({"take", "take_along_axis", "gather", "scatter_update", "put", "put_along_axis"})
+_INDEXING: Final = frozenset({"take", "take_along_axis", "gather", "scatter_update", "put", "put_along_axis"})
 #: A float's rounding moves a bound by less than one part in so many.
-_ROUNDED = 2**18
+_ROUNDED: Final = 2**18
 #: What takes the result of a read and may throw it away.
-_DISCARDING = frozenset({"select_n", "mul", "and", "or", "where", "_where", "min", "max"})
+_DISCARDING: Final = frozenset({"select_n", "mul", "and", "or", "where", "_where", "min", "max"})
 
 
 class Way(NamedTuple):

@@ -8,7 +8,7 @@ input could keep for it: if it can leave its array at all, that is the program's
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import dtype_info
 from redzone.engine import Seen
@@ -16,15 +16,15 @@ from redzone.engine.forward import Context
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Program, Step
 from redzone.frontend.compat import primitives
 
-_P = primitives()
-_SELECT = _P["select_n_p"]
+_P: Final = primitives()
+_SELECT: Final = _P["select_n_p"]
 #: Of a read, what is read counts, not where.
-_READS = frozenset((_P["gather_p"], _P["dynamic_slice_p"]))
-_AND = _P["and_p"]
-_LOGIC = frozenset((_AND, _P["or_p"], _P["xor_p"]))
-_ORDERS = frozenset(_P[f"{name}_p"] for name in ("lt", "le", "gt", "ge"))
+_READS: Final = frozenset((_P["gather_p"], _P["dynamic_slice_p"]))
+_AND: Final = _P["and_p"]
+_LOGIC: Final = frozenset((_AND, _P["or_p"], _P["xor_p"]))
+_ORDERS: Final = frozenset(_P[f"{name}_p"] for name in ("lt", "le", "gt", "ge"))
 #: Positions of extremes are no numbers of their operand.
-_POSITIONS = frozenset((_P["argmax_p"], _P["argmin_p"]))
+_POSITIONS: Final = frozenset((_P["argmax_p"], _P["argmin_p"]))
 
 
 def leaves_made_of(seen: Sequence[Seen]) -> set[int]:

@@ -9,7 +9,7 @@ an array that was written to. What is added outside is nothing if it is zero the
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 from redzone.access.site import Site
 from redzone.domains import Fact
@@ -28,13 +28,13 @@ from redzone.prove.uses import SCATTERS, Uses
 from redzone.prove.views import Looked, View, adding, ends, whole_ends, wide
 from redzone.prove.whole import ACCESSES
 
-_LOOPS = (SCAN_P, WHILE_P)
+_LOOPS: Final = (SCAN_P, WHILE_P)
 
 #: What is told of an access that is masked.
-DISCARDED = "may leave the array, but then every use of what was {} is a select that picks the other side"
-DROPPED = "may leave the array, but then every use of what was {} drops it, or picks something else"
-NOTHING = "may leave the array, but what is added there then is zero"
-NEUTRAL = "may leave the array, but what is written there then changes nothing"
+DISCARDED: Final = "may leave the array, but then every use of what was {} is a select that picks the other side"
+DROPPED: Final = "may leave the array, but then every use of what was {} drops it, or picks something else"
+NOTHING: Final = "may leave the array, but what is added there then is zero"
+NEUTRAL: Final = "may leave the array, but what is written there then changes nothing"
 
 #: By access whose every use is a select or the like: of each use the conditions, in the access's jaxpr, and the least
 #: and the most that all of them must be for what was read or written to be seen.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -14,14 +14,14 @@ from redzone.domains.symbolic import at_most, is_symbolic
 from redzone.engine.program import Step
 
 #: Stands for "no bound" in both directions.
-FAR = 2**62
+FAR: Final = 2**62
 #: A need keeps at most this many elements of an input apart.
-APART = 4096
+APART: Final = 4096
 
 
 #: The ends of the integer types, but for 0, which many numbers have.
-_LEAST = frozenset(-(2 ** (bits - 1)) for bits in (8, 16, 32, 64))
-_MOST = frozenset(2**bits - 1 for bits in (7, 8, 15, 16, 31, 32, 63, 64))
+_LEAST: Final = frozenset(-(2 ** (bits - 1)) for bits in (8, 16, 32, 64))
+_MOST: Final = frozenset(2**bits - 1 for bits in (7, 8, 15, 16, 31, 32, 63, 64))
 
 
 class Lost(Exception):

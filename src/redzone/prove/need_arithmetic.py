@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -275,7 +275,7 @@ def _same(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> No
 
 #: By how many numbers of a float's type an end is moved inward until an operation's rule, which knows how far what is
 #: rounded may be off, says that its result keeps the need.
-_INWARD = (0, 1, 1, 2, 4, 8, 16)
+_INWARD: Final = (0, 1, 1, 2, 4, 8, 16)
 
 
 def of_floats(step: Step, kind: str, facts: list[Fact], need: Need, ask: Any, made: Sequence[bool]) -> None:
@@ -383,7 +383,7 @@ def _turned_round(lo: Any, hi: Any, other: Any, position: int) -> Any:
 
 
 #: By operation of floats: the ends of one operand for a result between two ends, as far as numbers are not rounded.
-_TURNED = {
+_TURNED: Final = {
     "add": _turned_sum,
     "sub": _turned_difference,
     "mul": _turned_product,
@@ -397,7 +397,7 @@ _TURNED = {
 }
 
 
-OF_FLOATS = frozenset(_TURNED)
+OF_FLOATS: Final = frozenset(_TURNED)
 
 
 def _total(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> None:
@@ -408,7 +408,7 @@ def _total(walk: Walk, step: Step, facts: list[Fact], need: Need, ask: Any) -> N
     ask(0, 0.0, FAR)
 
 
-ARITHMETIC = {
+ARITHMETIC: Final = {
     "add": _add,
     "sub": _sub,
     "neg": _neg,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -266,7 +266,7 @@ def _sorted(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[
     return [(step.outs.index(slot), need.uniform())]
 
 
-MOVEMENT = {
+MOVEMENT: Final = {
     "broadcast": _broadcast,
     "reshape": _reshape,
     "squeeze": _squeeze,

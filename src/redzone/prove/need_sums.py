@@ -7,7 +7,7 @@ grid, `row * width + column`, are asked for what a digit is: the one that counts
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,12 +18,15 @@ from redzone.engine.program import Step, made_by
 from redzone.frontend.compat import primitives
 from redzone.prove.need import Lost, Need, is_far
 
-_P = primitives()
-_ADD, _MUL, _CUMSUM, _DOT = (_P[f"{n}_p"] for n in ("add", "mul", "cumsum", "dot_general"))
+_P: Final = primitives()
+_ADD: Final = _P["add_p"]
+_MUL: Final = _P["mul_p"]
+_CUMSUM: Final = _P["cumsum_p"]
+_DOT: Final = _P["dot_general_p"]
 #: Equations that only move what they are given.
-_MOVES = tuple(_P[f"{n}_p"] for n in ("broadcast_in_dim", "reshape", "squeeze", "transpose", "slice"))
+_MOVES: Final = tuple(_P[f"{n}_p"] for n in ("broadcast_in_dim", "reshape", "squeeze", "transpose", "slice"))
 #: How many terms of a place on a grid are looked at.
-TERMS = 8
+TERMS: Final = 8
 
 
 def shares(context: Context, step: Step, need: Need) -> tuple[int, Need]:

@@ -8,7 +8,7 @@ after a forward run under it has proved the access (see `conditions`).
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -37,18 +37,20 @@ from redzone.prove.need_sums import digits, shares
 from redzone.rules.table import SAME, SUMMARY
 
 #: How many equations deep a walk goes, and how many it looks at.
-DEEPEST = 80
-BUDGET = 100
+DEEPEST: Final = 80
+BUDGET: Final = 100
 #: How many all walks of one program look at, and how many more for each of its accesses.
-ALTOGETHER = 400
-MORE = 16
+ALTOGETHER: Final = 400
+MORE: Final = 16
 #: How many of them going back through a loop counts for.
-THROUGH_LOOP = 20
+THROUGH_LOOP: Final = 20
 
 
-_P = primitives()
-_ADD_P, _SUB_P, _MUL_P = _P["add_p"], _P["sub_p"], _P["mul_p"]
-_NAMES = {
+_P: Final = primitives()
+_ADD_P: Final = _P["add_p"]
+_SUB_P: Final = _P["sub_p"]
+_MUL_P: Final = _P["mul_p"]
+_NAMES: Final = {
     _P[f"{name}_p"]: kind
     for name, kind in {
         "add": "add",
@@ -107,7 +109,7 @@ _NAMES = {
 
 
 #: What may put two padded arrays into one.
-_JOINING = frozenset(("add", "max", "min"))
+_JOINING: Final = frozenset(("add", "max", "min"))
 
 
 @dataclasses.dataclass(slots=True)

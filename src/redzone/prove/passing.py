@@ -6,35 +6,49 @@ Followed are the dimensions of a value that stand for the index tuples of an acc
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import dtype_info
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES
 
-_P = primitives()
-_SELECT = _P["select_n_p"]
-_BROADCAST, _CONVERT, _DOT = _P["broadcast_in_dim_p"], _P["convert_element_type_p"], _P["dot_general_p"]
-_TRANSPOSE, _SQUEEZE, _RESHAPE = _P["transpose_p"], _P["squeeze_p"], _P["reshape_p"]
-_REDUCED = frozenset(
+_P: Final = primitives()
+_SELECT: Final = _P["select_n_p"]
+_BROADCAST: Final = _P["broadcast_in_dim_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
+_DOT: Final = _P["dot_general_p"]
+_TRANSPOSE: Final = _P["transpose_p"]
+_SQUEEZE: Final = _P["squeeze_p"]
+_RESHAPE: Final = _P["reshape_p"]
+_REDUCED: Final = frozenset(
     _P[f"{name}_p"]
     for name in ("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_and", "reduce_or", "argmax", "argmin")
     if f"{name}_p" in _P
 )
-_SLICE, _PAD, _CONCATENATE, _REV, _UNSTACK = (
-    _P.get(f"{name}_p") for name in ("slice", "pad", "concatenate", "rev", "unstack")
-)
-_RUNNING = frozenset(_P[f"{name}_p"] for name in ("cumsum", "cumprod", "cummax", "cummin") if f"{name}_p" in _P)
-_SORT, _TOP, _SPLIT, _STACK, _COPY = (_P.get(f"{name}_p") for name in ("sort", "top_k", "split", "stack", "copy"))
-_GATHER, _READ, _UPDATE = _P["gather_p"], _P["dynamic_slice_p"], _P["dynamic_update_slice_p"]
-_SCATTERS = frozenset(p for n, p in _P.items() if n.startswith("scatter"))
+_SLICE: Final = _P.get("slice_p")
+_PAD: Final = _P.get("pad_p")
+_CONCATENATE: Final = _P.get("concatenate_p")
+_REV: Final = _P.get("rev_p")
+_UNSTACK: Final = _P.get("unstack_p")
+_RUNNING: Final = frozenset(_P[f"{name}_p"] for name in ("cumsum", "cumprod", "cummax", "cummin") if f"{name}_p" in _P)
+_SORT: Final = _P.get("sort_p")
+_TOP: Final = _P.get("top_k_p")
+_SPLIT: Final = _P.get("split_p")
+_STACK: Final = _P.get("stack_p")
+_COPY: Final = _P.get("copy_p")
+_GATHER: Final = _P["gather_p"]
+_READ: Final = _P["dynamic_slice_p"]
+_UPDATE: Final = _P["dynamic_update_slice_p"]
+_SCATTERS: Final = frozenset(p for n, p in _P.items() if n.startswith("scatter"))
 #: Where dimensions are in a value.
 Places = tuple[int, ...]
 #: The place of a dimension along which elements are no longer told apart.
-MIXED = -1
+MIXED: Final = -1
 #: Writes that add to what is there, or take from it.
-ADDING = frozenset(_P[f"{name}_p"] for name in ("scatter_add", "scatter_sub") if f"{name}_p" in _P)
-_LESS, _MORE, _TIMES = _P["scatter_min_p"], _P["scatter_max_p"], _P["scatter_mul_p"]
+ADDING: Final = frozenset(_P[f"{name}_p"] for name in ("scatter_add", "scatter_sub") if f"{name}_p" in _P)
+_LESS: Final = _P["scatter_min_p"]
+_MORE: Final = _P["scatter_max_p"]
+_TIMES: Final = _P["scatter_mul_p"]
 
 
 class NotMasked(Exception):

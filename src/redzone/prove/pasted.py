@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
 from redzone.prove.concrete_random import is_key, words
 
 #: An array of at most this many elements is written out.
-WRITTEN = 32
+WRITTEN: Final = 32
 #: How many elements that differ from all the others are told one by one.
-APART = 3
+APART: Final = 3
 
 
 def pasted(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from redzone.domains import DtypeInfo
 from redzone.domains.affine import Linear, Region, effort
@@ -14,17 +14,18 @@ if TYPE_CHECKING:
     from redzone.prove.elements import Elements
 
 #: How many pieces one value may have.
-PIECES = 40
+PIECES: Final = 40
 #: How often what a question may cost is halved, at most.
-HALVED = 4
+HALVED: Final = 4
 #: What a question about an index that is made of an input or two and little else may cost, and what one may at most
 #: that costs as much as another that was answered.
-PLAIN, ALIKE = 120, 256
+PLAIN: Final = 120
+ALIKE: Final = 256
 
 Piece = tuple[Region, Linear]
 Place = tuple[Linear, ...]
 
-EVERYWHERE = Region()
+EVERYWHERE: Final = Region()
 
 
 class NotAffine(Exception):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -12,13 +12,13 @@ from redzone.frontend.trace import Input
 from redzone.prove.witness import is_free, plain_value
 
 #: Numbers up to this are near.
-NEAR = 1000
+NEAR: Final = 1000
 #: Plain fractions are so many parts of one.
-EIGHTHS = 8
+EIGHTHS: Final = 8
 #: How many inputs are made plain one by one.
-ALONE = 3
+ALONE: Final = 3
 #: How far from zero numbers are tried, nearest first.
-REACHES = (1, 9, 99, NEAR)
+REACHES: Final = (1, 9, 99, NEAR)
 
 
 def plainer(inputs: Sequence[Input], facts: Sequence[Fact], arguments: Sequence[Any]) -> Iterator[dict[int, Any]]:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 #: What one replay may cost: an equation evaluated here counts 1, one compiled by JAX for the first time 500.
-COST = 8_000
+COST: Final = 8_000
 
 
 class GaveUp(Exception):

@@ -8,15 +8,16 @@ bound in terms of inputs alone.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from redzone.domains.affine import Atom, Linear, Region
 
 #: How many atoms are exchanged one after the other.
-DEEP = 4
+DEEP: Final = 4
 #: A bound beyond this comes from an integer type, not from the program.
-NEAR = 2**30
+NEAR: Final = 2**30
 #: The ranges of the narrow integer types.
-NARROW = frozenset({(-128, 127), (0, 255), (-32768, 32767), (0, 65535)})
+NARROW: Final = frozenset({(-128, 127), (0, 255), (-32768, 32767), (0, 65535)})
 
 
 #: Whether an atom that stands for a value of the program ends, upward or downward, where its integer type does.

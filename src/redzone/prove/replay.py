@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
@@ -35,15 +35,16 @@ from redzone.prove.shards import Place, along, devices, shard, together
 from redzone.stages import recorded
 
 #: What an equation costs more that no function was made for: numpy takes five times as long to look at its arrays.
-_MORE = 4
+_MORE: Final = 4
 #: What an equation costs that JAX compiles for the first time (`purse.COST`).
-_COMPILE = 500
+_COMPILE: Final = 500
 #: A loop with more iterations than this is not run from its beginning where its end can be reached without.
-LONG = 24
+LONG: Final = 24
 #: How many devices of a shard_map are run one after the other; of more, the first and the last.
-DEVICES = 16
+DEVICES: Final = 16
 
-_ADD, _SELECT = primitives()["add_p"], primitives()["select_n_p"]
+_ADD: Final = primitives()["add_p"]
+_SELECT: Final = primitives()["select_n_p"]
 
 
 class Broken(Exception):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -22,19 +22,21 @@ from redzone.prove.replay_plan import Demand, Kept, Plan, Slots
 from redzone.rules import RULES
 
 #: The largest array that is evaluated.
-ELEMENTS = 1 << 22
+ELEMENTS: Final = 1 << 22
 
-_ACCESS, _PROMISE = 1, 2
-NONE, FIRST = frozenset[int](), frozenset({0})
+_ACCESS: Final = 1
+_PROMISE: Final = 2
+NONE: Final = frozenset[int]()
+FIRST: Final = frozenset({0})
 #: Equations whose result is their operand.
-_SAME = frozenset(primitives()[name] for name in ("copy_p", "stop_gradient_p") if name in primitives())
-STATEFUL = frozenset(
+_SAME: Final = frozenset(primitives()[name] for name in ("copy_p", "stop_gradient_p") if name in primitives())
+STATEFUL: Final = frozenset(
     primitives()[name]
     for name in ("get_p", "swap_p", "addupdate_p", "new_ref_p", "ref_p", "empty_ref_p", "freeze_p", "run_state_p")
     if name in primitives()
 )
 #: Equations with a way of their own through them, or none.
-_FOLLOWED = frozenset((COND_P, SCAN_P, WHILE_P, SHARD_MAP_P, assume_p, *ACCESSES)) | STATEFUL
+_FOLLOWED: Final = frozenset((COND_P, SCAN_P, WHILE_P, SHARD_MAP_P, assume_p, *ACCESSES)) | STATEFUL
 
 
 class Planning:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from statistics import NormalDist
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -25,7 +25,7 @@ def _inverse_erf(x: float) -> float:
     return x * math.inf if abs(x) == 1 else math.nan
 
 
-_POINTWISE: dict[str, Function] = {
+_POINTWISE: Final[dict[str, Function]] = {
     "add": np.add,
     "sub": np.subtract,
     "mul": np.multiply,
@@ -75,20 +75,20 @@ _POINTWISE: dict[str, Function] = {
     "eq": np.equal,
     "ne": np.not_equal,
 }
-_FOLDS: dict[str, Function] = {
+_FOLDS: Final[dict[str, Function]] = {
     "reduce_sum": np.add,
     "reduce_prod": np.multiply,
     "reduce_max": np.maximum,
     "reduce_min": np.minimum,
 }
-_RUNNING: dict[str, Function] = {
+_RUNNING: Final[dict[str, Function]] = {
     "cumsum": np.add,
     "cumprod": np.multiply,
     "cummax": np.maximum,
     "cummin": np.minimum,
 }
 #: Writes that add to, or multiply, what is there: several to one place in any order.
-_WRITES = frozenset({"scatter-add", "scatter-mul"})
+_WRITES: Final = frozenset({"scatter-add", "scatter-mul"})
 
 
 def roughly(eqn: Any, values: list[Any]) -> list[Any] | None:

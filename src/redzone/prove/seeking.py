@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -51,31 +51,31 @@ from redzone.report.model import Witness
 from redzone.stages import recorded, staged
 
 #: What replaying an access may cost that leaves its array for certain, if perhaps in a late iteration.
-LATE = 8_000
+LATE: Final = 8_000
 #: What looking for witnesses of one access after the other may cost in all, where numpy does.
-ALONE = 100_000
+ALONE: Final = 100_000
 #: What a replay may cost that runs a program's loops a little longer than an array is, beside six times its equations.
-LONGER = 2_000
+LONGER: Final = 2_000
 #: What trying inputs may cost in a short program that limits an index itself, too widely: mistakes are found there.
-GUESSES = 5_000
+GUESSES: Final = 5_000
 #: What running a program to its end may cost, on the plainest inputs, that used up what trying others may.
-LONG = 8_000
+LONG: Final = 8_000
 #: What trying random keys may cost in all, where a draw is rarely outside.
-CHANCES = 30_000
+CHANCES: Final = 30_000
 #: What showing by JAX may cost in all what was found roughly: it compiles each kind of equation for that.
-SURE = 8_000
+SURE: Final = 8_000
 #: How many equations make a program a short one.
-SHORT = 200
+SHORT: Final = 200
 #: How many iterations are looked at first.
-HINTS = 8
+HINTS: Final = 8
 #: How many equations make a program large.
-LARGE = 600
+LARGE: Final = 600
 #: How many inputs are tried to find one on which somebody sees what breaking a condition does.
-SEEN = 100
+SEEN: Final = 100
 #: How many points of the exact stage are tried with other inputs.
-POINTS = 2
+POINTS: Final = 2
 #: How far beyond its condition an input is tried.
-FURTHER = (0, 1, 8)
+FURTHER: Final = (0, 1, 8)
 
 
 class Seeking:

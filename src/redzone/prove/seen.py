@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -27,10 +27,13 @@ from redzone.frontend.compat import primitives
 from redzone.prove.exact import Bounded, Exact
 from redzone.prove.passing import is_reshape
 
-_BROADCAST, _CONCATENATE = (primitives()[n] for n in ("broadcast_in_dim_p", "concatenate_p"))
+_BROADCAST: Final = primitives()["broadcast_in_dim_p"]
+_CONCATENATE: Final = primitives()["concatenate_p"]
 
 #: Where an index is when its results are seen.
-ANYWHERE, CLOSE, INSIDE = 0, 1, 2
+ANYWHERE: Final = 0
+CLOSE: Final = 1
+INSIDE: Final = 2
 
 
 def judged(context: Context, wanted: dict[Called, int], exact: Exact) -> Iterable[tuple[Called, int]]:

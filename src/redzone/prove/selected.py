@@ -7,7 +7,7 @@ select, is multiplied by a condition, or is dropped where it is written.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from redzone.domains import dtype_info
 from redzone.engine.inventory import CALLS, SHARD_MAP_P
@@ -19,13 +19,17 @@ from redzone.prove.uses import SCATTERS, Uses
 from redzone.prove.whole import picks
 from redzone.prove.zeros import are_told
 
-_P = primitives()
-_SELECT, _MUL, _DOT = _P["select_n_p"], _P["mul_p"], _P["dot_general_p"]
-_BROADCAST, _CONCATENATE, _TRANSPOSE = _P["broadcast_in_dim_p"], _P["concatenate_p"], _P["transpose_p"]
-TRUE = (1, 1)
-_DECISIVE = {_P["and_p"]: TRUE, _P["or_p"]: (0, 0)}
+_P: Final = primitives()
+_SELECT: Final = _P["select_n_p"]
+_MUL: Final = _P["mul_p"]
+_DOT: Final = _P["dot_general_p"]
+_BROADCAST: Final = _P["broadcast_in_dim_p"]
+_CONCATENATE: Final = _P["concatenate_p"]
+_TRANSPOSE: Final = _P["transpose_p"]
+TRUE: Final = (1, 1)
+_DECISIVE: Final = {_P["and_p"]: TRUE, _P["or_p"]: (0, 0)}
 #: How many equations after a select the next one is looked for.
-NEXT = 4
+NEXT: Final = 4
 
 
 class Found(NamedTuple):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from redzone.access.site import Site
 from redzone.access.xla import ACCESSES
@@ -19,13 +19,13 @@ from redzone.frontend.trace import Input
 from redzone.report.model import Witness
 
 #: The sizes tried for one name: small ones of every kind, and one that is larger than most constants.
-SIZES = (4, 5, 3, 1, 2, 7, 8, 16, 33)
+SIZES: Final = (4, 5, 3, 1, 2, 7, 8, 16, 33)
 #: How many assignments of sizes to names are tried, and how many are looked through for them.
-TRIED = 5
-LOOKED = 400
+TRIED: Final = 5
+LOOKED: Final = 400
 #: How many sizes that are larger than an array are tried, for how many names, and up to what size of the array.
-BEYOND = 2
-FAR = 1 << 14
+BEYOND: Final = 2
+FAR: Final = 1 << 14
 
 #: From a program, sites, inputs and facts without symbols, and the sizes, to witnesses by identity of equations.
 Run = Callable[[Any, list[Site], list[Input], list[Fact], Mapping[str, int]], Mapping[int, Witness]]

@@ -8,7 +8,7 @@ over bit-vectors where bits matter. It has a limit for each access.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import dtype_info
 from redzone.domains.affine import Atom, Linear, Region
@@ -19,22 +19,22 @@ from redzone.prove.pieces import NotAffine, Piece
 from redzone.stages import recorded
 
 #: What z3 may take for one access, as it counts itself: a product is ruled out by a twentieth of this or not at all.
-LIMIT = 40_000
+LIMIT: Final = 40_000
 #: The same where bits matter, which it goes through one by one.
-LIMIT_OF_BITS = 250_000
+LIMIT_OF_BITS: Final = 250_000
 #: Milliseconds after which it is over whatever was counted.
-LATEST = 2000
+LATEST: Final = 2000
 #: How many accesses of one check it is asked about, and how many of them one without an answer counts for.
-ASKED = 8
-UNANSWERED = 4
+ASKED: Final = 8
+UNANSWERED: Final = 4
 #: How many atoms are tied to their operands.
-TIED = 12
+TIED: Final = 12
 #: As many bits as nearly every expression that is met here takes.
-WIDE = 80
+WIDE: Final = 80
 
-_P = primitives()
-_PRODUCTS = {_P[n] for n in ("mul_p", "integer_pow_p", "square_p") if n in _P}
-_BITS = {
+_P: Final = primitives()
+_PRODUCTS: Final = {_P[n] for n in ("mul_p", "integer_pow_p", "square_p") if n in _P}
+_BITS: Final = {
     _P[n]: n
     for n in (
         "and_p",

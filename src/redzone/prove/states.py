@@ -7,7 +7,7 @@ array on a state that is fine everywhere else is a mistake of the program, not o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from redzone.prove.need import FAR, Need
 from redzone.prove.witness import plain_value
 
 #: How many states are tried.
-STATES = 10
+STATES: Final = 10
 
 
 def is_flag(need: Need) -> bool:

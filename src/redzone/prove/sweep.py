@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import Fact
 from redzone.domains.symbolic import at_most, is_inconclusive
@@ -28,13 +28,14 @@ from redzone.prove.needs import Walk, is_about
 from redzone.stages import recorded
 
 #: How often the carries of a loop are asked to keep what the body asks of them.
-AGAIN = 2
+AGAIN: Final = 2
 #: How many values are asked for something, at most.
-PUSHES = 3000
+PUSHES: Final = 3000
 #: How many things are asked of one value by themselves; further ones together with the last.
-KINDS = 12
+KINDS: Final = 12
 
-_ADD, _MUL = primitives()["add_p"], primitives()["mul_p"]
+_ADD: Final = primitives()["add_p"]
+_MUL: Final = primitives()["mul_p"]
 
 
 class Sweep(Walk):

@@ -5,28 +5,28 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P, Inventory, children
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
 from redzone.prove.passing import NotMasked
 
-_P = primitives()
-_LOOPS = (SCAN_P, WHILE_P)
+_P: Final = primitives()
+_LOOPS: Final = (SCAN_P, WHILE_P)
 #: How many values are told apart; of further ones, two may be taken for one.
-WIDEST = 2048
+WIDEST: Final = 2048
 #: By access, the operands that say where.
 _PLACES: dict[Any, Sequence[int]] = {
     _P["gather_p"]: (1,),
     _P["dynamic_slice_p"]: range(1, 64),
     _P["dynamic_update_slice_p"]: range(2, 64),
 }
-SCATTERS = frozenset(p for n, p in _P.items() if n.startswith("scatter"))
+SCATTERS: Final = frozenset(p for n, p in _P.items() if n.startswith("scatter"))
 _PLACES |= dict.fromkeys(SCATTERS, (1,))
 
 
 #: By equation that runs jaxprs: where it holds them.
-_HOLDING: dict[Any, tuple[str, ...]] = {
+_HOLDING: Final[dict[Any, tuple[str, ...]]] = {
     **{primitive: (key,) for primitive, key in CALLS.items()},
     COND_P: ("branches",),
     SCAN_P: ("jaxpr",),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from redzone.access.site import Site
 from redzone.frontend.compat import Literal, primitives
@@ -12,9 +12,10 @@ from redzone.prove.selected import Found, Result, leaving, selects
 from redzone.prove.uses import Uses
 from redzone.prove.whole import Term, Whole
 
-_BROADCAST, _CONVERT = (primitives()[n] for n in ("broadcast_in_dim_p", "convert_element_type_p"))
+_BROADCAST: Final = primitives()["broadcast_in_dim_p"]
+_CONVERT: Final = primitives()["convert_element_type_p"]
 #: How many calls around an access are looked at.
-LEVELS = 4
+LEVELS: Final = 4
 
 
 class View(NamedTuple):

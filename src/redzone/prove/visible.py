@@ -11,7 +11,7 @@ What decides a branch, or is printed, is seen.
 from __future__ import annotations
 
 import weakref
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -27,13 +27,15 @@ from redzone.prove.shards import Place
 from redzone.prove.uses import SCATTERS
 from redzone.rules import RULES
 
-_P = primitives()
-_GATHER, _DYNAMIC_SLICE, _SELECT, _AND, _OR = (
-    _P[name] for name in ("gather_p", "dynamic_slice_p", "select_n_p", "and_p", "or_p")
-)
-_UNSTACK = _P.get("unstack_p")
+_P: Final = primitives()
+_GATHER: Final = _P["gather_p"]
+_DYNAMIC_SLICE: Final = _P["dynamic_slice_p"]
+_SELECT: Final = _P["select_n_p"]
+_AND: Final = _P["and_p"]
+_OR: Final = _P["or_p"]
+_UNSTACK: Final = _P.get("unstack_p")
 #: Equations that move numbers about: which of their operands those are; the others say where to.
-_MOVED: dict[Any, tuple[int, ...] | None] = {
+_MOVED: Final[dict[Any, tuple[int, ...] | None]] = {
     **{
         _P[f"{name}_p"]: None for name in ("broadcast_in_dim", "reshape", "squeeze", "transpose", "rev", "slice", "pad")
     },
@@ -44,15 +46,15 @@ _MOVED: dict[Any, tuple[int, ...] | None] = {
     _P["dynamic_update_slice_p"]: (0, 1),
 }
 #: What can make nothing of a number: choosing another, and conditions that are decided without it.
-_HIDING = frozenset((_SELECT, _AND, _OR, _P["scatter_p"], _P["dynamic_update_slice_p"]))
+_HIDING: Final = frozenset((_SELECT, _AND, _OR, _P["scatter_p"], _P["dynamic_update_slice_p"]))
 #: The accesses that are followed.
-_FOLLOWED = SCATTERS | {_GATHER, _DYNAMIC_SLICE, _P["dynamic_update_slice_p"]}
+_FOLLOWED: Final = SCATTERS | {_GATHER, _DYNAMIC_SLICE, _P["dynamic_update_slice_p"]}
 #: What running a program to its end may cost.
-COST = 4_000
+COST: Final = 4_000
 #: What one input on which nobody sees anything may cost, of several.
-EACH = 120
+EACH: Final = 120
 #: A program with more equations is not run for it.
-LONGEST = 600
+LONGEST: Final = 600
 
 
 def is_visible(closed: Any, site: Site, arguments: list[Any], times: int) -> bool:
@@ -85,7 +87,7 @@ class _Latest:
         self.following: dict[int, _Following] = {}
 
 
-_LATEST = _Latest()
+_LATEST: Final = _Latest()
 
 
 def _following(closed: Any, site: Site) -> _Following | None:

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from redzone.domains import dtype_info
 from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P
@@ -28,13 +28,16 @@ from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
 from redzone.prove.passing import MIXED, Places, carried, labels_before
 from redzone.prove.uses import SCATTERS, Uses
 
-_P = primitives()
-_SELECT, _AND, _OR, _NOT = (_P[f"{name}_p"] for name in ("select_n", "and", "or", "not"))
-_CONVERT = _P["convert_element_type_p"]
+_P: Final = primitives()
+_SELECT: Final = _P["select_n_p"]
+_AND: Final = _P["and_p"]
+_OR: Final = _P["or_p"]
+_NOT: Final = _P["not_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
 #: Each element of the result is one of the operand's.
-SPREAD = frozenset(_P[f"{name}_p"] for name in ("broadcast_in_dim", "reshape", "squeeze", "transpose", "copy"))
+SPREAD: Final = frozenset(_P[f"{name}_p"] for name in ("broadcast_in_dim", "reshape", "squeeze", "transpose", "copy"))
 #: Equations with a rule that do more than compute their results from their operands on one device.
-_MORE = frozenset(
+_MORE: Final = frozenset(
     _P[f"{name}_p"]
     for name in (
         *("pure_callback", "io_callback", "debug_callback", "create_token", "after_all", "psend", "custom_lin"),
@@ -45,17 +48,18 @@ _MORE = frozenset(
     if f"{name}_p" in _P
 )
 #: Accesses that are equations like others: not those of kernels, which change what is there.
-ACCESSES = SCATTERS | {_P[f"{name}_p"] for name in ("gather", "dynamic_slice", "dynamic_update_slice")}
+ACCESSES: Final = SCATTERS | {_P[f"{name}_p"] for name in ("gather", "dynamic_slice", "dynamic_update_slice")}
 #: Equations that make their results of their operands and do nothing else.
-COMPUTED = (PLAIN - _MORE) | ACCESSES
+COMPUTED: Final = (PLAIN - _MORE) | ACCESSES
 #: How many equations a value is followed through.
-FURTHEST = 400
+FURTHEST: Final = 400
 #: How many conditions are kept of a way, and how many ways of a value.
-CONDITIONS, WAYS = 6, 8
+CONDITIONS: Final = 6
+WAYS: Final = 8
 #: How many times what a loop carries is looked at until nothing new is made of the value.
-ROUNDS = 6
+ROUNDS: Final = 6
 #: How many equations back a condition is looked for.
-BACK = 12
+BACK: Final = 12
 
 
 class Term(NamedTuple):
@@ -72,8 +76,8 @@ class Term(NamedTuple):
 
 #: Each a set of conditions, a bit for each.
 Ways = tuple[int, ...]
-NEVER: Ways = ()
-ALWAYS: Ways = (0,)
+NEVER: Final[Ways] = ()
+ALWAYS: Final[Ways] = (0,)
 
 
 class Made(NamedTuple):
@@ -83,7 +87,7 @@ class Made(NamedTuple):
     places: Places
 
 
-NOTHING = Made(NEVER, ())
+NOTHING: Final = Made(NEVER, ())
 
 
 class _At(NamedTuple):

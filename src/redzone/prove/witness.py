@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
@@ -29,20 +29,20 @@ from redzone.report.model import Condition, Witness
 Replays = dict[frozenset[int], Replay]
 
 #: How many inputs are tried for one access.
-TRIES = 14
+TRIES: Final = 14
 #: How many inputs are drawn at random.
-DRAWS = 24
+DRAWS: Final = 24
 #: How many of these where nothing is promised and nothing random takes part.
-FREE = 7
+FREE: Final = 7
 #: After how many inputs for which no index could be computed no other is tried.
-BLIND = 2
+BLIND: Final = 2
 #: How many inputs may show what nobody sees before none is believed.
-HIDDEN = 12
+HIDDEN: Final = 12
 #: How many inputs are tried one by one with a number that is far from the plain ones, and which.
-ALONE = 3
-HUGE = 1_000_000
+ALONE: Final = 3
+HUGE: Final = 1_000_000
 #: What is taken from 1 by a remainder, and rounds to 1.
-BELOW = -1e-9
+BELOW: Final = -1e-9
 
 
 def plain_value(source: Input, fact: Fact, number: Any = 0) -> Any:
@@ -571,7 +571,7 @@ def _drawn(source: Input, fact: Fact, numbers: Any) -> Any:
 
 
 #: Numbers further above the least of a contract are not drawn.
-_FEW = 1 << 62
+_FEW: Final = 1 << 62
 
 
 def _above(least: int, by: Any, source: Input) -> Any:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from redzone.domains import summarised
 from redzone.engine.forward import Context
 from redzone.engine.program import SIMPLE
 from redzone.prove.needs import is_wrap
 
-_THROUGH = {
+_THROUGH: Final = {
     "broadcast_in_dim",
     "reshape",
     "squeeze",

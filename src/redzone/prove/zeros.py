@@ -6,7 +6,7 @@ which is infinite one way or the other, nor an angle, which is half a turn or no
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import dtype_info
 from redzone.engine.inventory import CALLS, SHARD_MAP_P
@@ -14,31 +14,33 @@ from redzone.frontend.compat import open_jaxpr, primitives
 from redzone.prove.uses import SCATTERS, Uses
 from redzone.rules import RULES
 
-_P = primitives()
+_P: Final = primitives()
 
 
 def _named(*names: str) -> frozenset[Any]:
     return frozenset(_P[f"{name}_p"] for name in names if f"{name}_p" in _P)
 
 
-_DIV, _MUL, _POWER = _P["div_p"], _P["mul_p"], _P["integer_pow_p"]
+_DIV: Final = _P["div_p"]
+_MUL: Final = _P["mul_p"]
+_POWER: Final = _P["integer_pow_p"]
 #: Equations that make different numbers of the two.
-_TELLING = _named("atan2", "rsqrt", "pow", "nextafter", "eq_to", "le_to", "lt_to")
+_TELLING: Final = _named("atan2", "rsqrt", "pow", "nextafter", "eq_to", "le_to", "lt_to")
 #: Equations that make the same number of both, to the bit.
-_ALIKE = _named("abs", "square", "exp", "exp2", "cos", "cosh", "log", "logistic", "erfc", "acos")
+_ALIKE: Final = _named("abs", "square", "exp", "exp2", "cos", "cosh", "log", "logistic", "erfc", "acos")
 #: Equations, besides those that compute element by element or move elements, whose results differ in signs of zero.
-_PASSED = SCATTERS | _named(
+_PASSED: Final = SCATTERS | _named(
     *("reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "cumsum", "cumprod", "cummax", "cummin"),
     *("dot_general", "conv_general_dilated", "concatenate", "stack", "unstack", "split", "pad", "sort", "select_n"),
     *("gather", "dynamic_slice", "dynamic_update_slice", "argmax", "argmin", "reduce_window_sum"),
 )
 #: Equations of complex numbers that make of each part sums and products, or nothing else.
-_OF_COMPLEX = _named(
+_OF_COMPLEX: Final = _named(
     *("add", "sub", "mul", "neg", "abs", "real", "imag", "conj", "complex", "reduce_sum", "dot_general", "select_n"),
     *("broadcast_in_dim", "reshape", "squeeze", "transpose", "slice", "concatenate", "convert_element_type"),
 )
 #: How many equations a zero is followed through.
-FURTHEST = 200
+FURTHEST: Final = 200
 
 
 def are_told(uses: Uses, jaxpr: Any, var: Any) -> bool:

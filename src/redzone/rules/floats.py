@@ -8,7 +8,7 @@ exact value is rounded, because rounding is monotone.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import ml_dtypes
 import numpy as np
@@ -16,7 +16,7 @@ import numpy as np
 from redzone.domains import TOP_FLOAT, DtypeInfo, Fact, settle, summarised
 from redzone.domains.fact import SHORT, apart, flushed, least, most
 
-_INF = math.inf
+_INF: Final = math.inf
 
 
 def outward(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from redzone.rules import floats
 from redzone.rules.integers import of
 from redzone.rules.table import rule
 
-_INF = math.inf
+_INF: Final = math.inf
 #: Beyond this an angle is so large that taking off whole turns may cost all of its digits.
-_TURNS = 2.0**16
+_TURNS: Final = 2.0**16
 
 
 def _error(info: DtypeInfo) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from redzone.rules.shapes import summarised_along
 from redzone.rules.table import rule, top_of
 
 #: How many elements of an array are kept apart across a write.
-APART = 64
+APART: Final = 64
 
 
 def _range_along(fact: Fact, axis: int, lo: Any, hi: Any) -> Fact:

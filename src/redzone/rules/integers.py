@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -95,7 +95,7 @@ def mul(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
 
 
 #: Of more factors than this nothing is said but where they are 1 at most.
-FACTORS = 64
+FACTORS: Final = 64
 
 
 def multiplied(a: Fact, fewest: int, most: Any, info: DtypeInfo) -> Fact:
@@ -332,7 +332,7 @@ def minimum(a: Fact, b: Fact) -> Fact:
     return _of_either(a, b, a.lo if a.lo <= b.lo else b.lo, a.hi if a.hi <= b.hi else b.hi)
 
 
-_PLAIN = (int, float)
+_PLAIN: Final = (int, float)
 
 
 def _of_either(a: Fact, b: Fact, lo: Any, hi: Any) -> Fact:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -285,7 +285,7 @@ def _dot_general(eqn: Any, a: Fact, b: Fact) -> Fact:
 
 
 #: How many products that are summed up have bounds of their own.
-APART = 64
+APART: Final = 64
 
 
 def _along(fact: Fact, axis: int, n: int) -> list[tuple[Any, Any]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,11 +15,11 @@ from redzone.rules.integers import of
 from redzone.rules.table import rule, top_of
 
 #: So many whole numbers are exact in every type of float that has more than eight bits.
-EXACT = 256
+EXACT: Final = 256
 #: A size and so many more are taken to fit where the size does.
-BESIDE = 1024
+BESIDE: Final = 1024
 #: An iota up to this long keeps its elements apart.
-SHORT = 128
+SHORT: Final = 128
 
 
 def mapped(fact: Fact, function: Any) -> Fact:

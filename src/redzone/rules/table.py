@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from redzone.domains import Fact, summarised, top
 from redzone.frontend.compat import primitives
@@ -36,7 +36,7 @@ class Rule:
     """Whether its result is made of what other devices hold, too: what is learnt of an operand here is not of that."""
 
 
-RULES: dict[Any, Rule] = {}
+RULES: Final[dict[Any, Rule]] = {}
 
 
 def rule(
@@ -80,7 +80,7 @@ def _summary(_: Any, fact: Fact) -> Fact:
 
 
 #: The rule of a step that only gives a value another name.
-SAME = Rule(_same, pointwise=True)
+SAME: Final = Rule(_same, pointwise=True)
 
 #: The rule of a step across which only what holds for the whole array survives.
-SUMMARY = Rule(_summary)
+SUMMARY: Final = Rule(_summary)
