@@ -49,6 +49,9 @@ def is_inconclusive(error: Exception) -> bool:
 
 def is_symbolic(bound: Any) -> bool:
     """Whether a bound is an expression of sizes, not a number or an array of numbers."""
+    kind = type(bound)
+    if kind is int or kind is float or kind is np.ndarray:
+        return False
     return not isinstance(bound, int | float | np.ndarray | np.generic)
 
 

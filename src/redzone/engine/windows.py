@@ -11,7 +11,7 @@ equations they stand for.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from redzone.domains import dtype_info
 from redzone.engine.program import SIMPLE
@@ -45,7 +45,6 @@ PARTS: Final = READS | {UNSTACK}
 
 
 _NO_EFFECTS: Final[frozenset[Any]] = frozenset()
-_INT: Final = frozenset((int,))
 
 
 class Shape:
@@ -84,16 +83,30 @@ class Made:
         self.source_info = like.source_info
 
 
-class Want(NamedTuple):
+class Want:
     """A window of an array, and the slot its values are to have."""
 
-    slot: int
-    starts: tuple[int, ...]
-    sizes: tuple[int, ...]
-    shape: tuple[int, ...]
-    """Its sizes, more or less some that are 1."""
-    given: tuple[Any, int] | None
-    """A condition, and how it comes out wherever this is used."""
+    __slots__ = ("given", "shape", "sizes", "slot", "starts")
+
+    def __init__(
+        self,
+        slot: int,
+        starts: tuple[int, ...],
+        sizes: tuple[int, ...],
+        shape: tuple[int, ...],
+        given: tuple[Any, int] | None,
+    ) -> None:
+        self.slot = slot
+        self.starts = starts
+        self.sizes = sizes
+        self.shape = shape
+        """Its sizes, more or less some that are 1."""
+        self.given = given
+        """A condition, and how it comes out wherever this is used."""
+
+    def key(self) -> Any:
+        """Equal for two windows of one array that hold the same values."""
+        return self.starts, self.sizes, self.shape, self.given
 
     def at(self, starts: tuple[int, ...], sizes: tuple[int, ...]) -> Want:
         """The same values elsewhere."""
@@ -104,8 +117,7 @@ def is_followed(aval: Any) -> bool:
     """Whether windows of such an array are followed: integers, of known size, and some."""
     if not dtype_info(getattr(aval, "dtype", None)).integral:
         return False
-    shape = aval.shape
-    return _INT.issuperset(map(type, shape)) and 0 not in shape
+    return all(type(n) is int and n != 0 for n in aval.shape)
 
 
 def read(build: Slots, eqn: Any, frame: Frame) -> bool:
@@ -180,12 +192,14 @@ def ask(build: Slots, eqn: Any, frame: Frame, atom: Any, want: Want) -> None:
         cut(build, eqn, frame, atom, want)
         return
     wants = frame.wanted.get(atom)
-    key = want[1:]
+    key = want.key()
     if wants is None:
         _put(frame, atom, {key: want})
         return
-    known = wants.setdefault(key, want)
-    if known is not want:
+    known = wants.get(key)
+    if known is None:
+        wants[key] = want
+    else:
         build.emit(SIMPLE, _copy(eqn, atom, want.shape), (known.slot,), (want.slot,)).rule = SAME
 
 
@@ -214,7 +228,7 @@ def cut(build: Slots, eqn: Any, frame: Frame, atom: Any, want: Want) -> None:
     elif not sliced:
         build.emit(SIMPLE, _copy(eqn, atom, want.shape), (source,), (target,)).rule = SAME
     if sliced:
-        ends = tuple([a + n for a, n in zip(want.starts, want.sizes, strict=True)])
+        ends = tuple([start + want.sizes[d] for d, start in enumerate(want.starts)])
         bounds: dict[str, Any] = {"start_indices": want.starts, "limit_indices": ends, "strides": None}
         made = Made(_SLICE, bounds, [atom], Shape(want.sizes, aval.dtype), eqn)
         build.emit(SIMPLE, made, (source,), (target,)).rule = RULES[_SLICE]
@@ -241,17 +255,19 @@ def _copy(eqn: Any, atom: Any, shape: tuple[int, ...]) -> Made:
 
 
 def _slice(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
-    params = eqn.params
-    if params["strides"] is not None and any(n != 1 for n in params["strides"]):
-        return False
-    starts = tuple([a + int(b) for a, b in zip(want.starts, params["start_indices"], strict=True)])
-    ask(build, eqn, frame, eqn.invars[0], want.at(starts, want.sizes))
+    params, starts = eqn.params, list(want.starts)
+    for n in params["strides"] or ():
+        if n != 1:
+            return False
+    for k, first in enumerate(params["start_indices"]):
+        starts[k] += int(first)
+    ask(build, eqn, frame, eqn.invars[0], want.at(tuple(starts), want.sizes))
     return True
 
 
 def _squeeze(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
-    starts, sizes = list(want.starts), list(want.sizes)
-    for d in sorted(eqn.params["dimensions"]):
+    starts, sizes, dims = list(want.starts), list(want.sizes), eqn.params["dimensions"]
+    for d in dims if len(dims) == 1 else sorted(dims):
         starts.insert(d, 0)
         sizes.insert(d, 1)
     ask(build, eqn, frame, eqn.invars[0], want.at(tuple(starts), tuple(sizes)))
@@ -315,15 +331,20 @@ def _concatenate(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     return False
 
 
-class Write(NamedTuple):
+class Write:
     """Where a write at a literal place puts what."""
 
-    first: tuple[int, ...]
-    window: tuple[int, ...]
-    update: Any
-    """None where something else is written: x.at[i].apply(f) is a scatter too."""
-    places: dict[int, int]
-    """Which dimension of the array each dimension of the update is; its others have one element."""
+    __slots__ = ("first", "places", "update", "window")
+
+    def __init__(
+        self, first: tuple[int, ...], window: tuple[int, ...], update: Any, places: dict[int, int]
+    ) -> None:
+        self.first = first
+        self.window = window
+        self.update = update
+        """None where something else is written: x.at[i].apply(f) is a scatter too."""
+        self.places = places
+        """Which dimension of the array each dimension of the update is; its others have one element."""
 
 
 def _write(build: Slots, eqn: Any) -> Write | None:
@@ -358,14 +379,7 @@ def _beside(build: Slots, eqn: Any, frame: Frame, wants: dict[Any, Want]) -> dic
     write, atom = _write(build, eqn), eqn.invars[0]
     if write is None or type(atom) is Literal or atom in frame.bindings or atom in frame.consts or atom in frame.wanted:
         return wants
-    ends = [(b, b + m) for b, m in zip(write.first, write.window, strict=True)]
-    left = {}
-    for key, want in wants.items():
-        for a, n, (b, e) in zip(want.starts, want.sizes, ends, strict=True):
-            if a + n <= b or e <= a:
-                break
-        else:
-            left[key] = want
+    left = {key: want for key, want in wants.items() if not _is_beside(want, write)}
     for key in left:
         del wants[key]
     if wants:
@@ -373,18 +387,27 @@ def _beside(build: Slots, eqn: Any, frame: Frame, wants: dict[Any, Want]) -> dic
     return left
 
 
+def _is_beside(want: Want, write: Write) -> bool:
+    """Whether a write leaves a window as it was."""
+    starts, sizes, first, window = want.starts, want.sizes, write.first, write.window
+    return any(a + sizes[d] <= first[d] or first[d] + window[d] <= a for d, a in enumerate(starts))
+
+
+def _is_within(want: Want, write: Write) -> bool:
+    """Whether a write changes all of a window."""
+    starts, sizes, first, window = want.starts, want.sizes, write.first, write.window
+    return all(first[d] <= a and a + sizes[d] <= first[d] + window[d] for d, a in enumerate(starts))
+
+
 def _written(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     """A write at a known place: beside it the array is as it was, inside it is what was written."""
     write = _write(build, eqn)
     if write is None:
         return False
-    inside = True
-    for a, n, b, m in zip(want.starts, want.sizes, write.first, write.window, strict=True):
-        if a + n <= b or b + m <= a:
-            ask(build, eqn, frame, eqn.invars[0], want)
-            return True
-        inside = inside and b <= a and a + n <= b + m
-    if not inside or write.update is None or not is_followed(write.update.aval):
+    if _is_beside(want, write):
+        ask(build, eqn, frame, eqn.invars[0], want)
+        return True
+    if write.update is None or not _is_within(want, write) or not is_followed(write.update.aval):
         return False
     starts, sizes = [], []
     for k, n in enumerate(write.update.aval.shape):
@@ -408,9 +431,9 @@ def _select(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
             return False
         ask(build, eqn, frame, cases[min(max(int(name.val), 0), 1)], want)
         return True
-    condition = (at, name)
-    if want.given is not None and want.given[0] == condition:
-        ask(build, eqn, frame, cases[want.given[1]], want)
+    condition, given = (at, name), want.given
+    if given is not None and given[0] == condition:
+        ask(build, eqn, frame, cases[given[1]], want)
         return True
     if eqn.outvars[0] in frame.slots or math.prod(want.shape) > SHORT or which.aval.shape:
         return False

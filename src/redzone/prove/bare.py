@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
-from redzone.prove.uses import Uses
+from redzone.prove.uses import SCATTERS, Uses
 from redzone.prove.whole import COMPUTED, SPREAD
 
 _P: Final = primitives()
@@ -20,6 +20,8 @@ _AND: Final = _P["and_p"]
 _OR: Final = _P["or_p"]
 #: A condition made by one of these may be told from the operand.
 _TOLD: Final = SPREAD | {_P["not_p"], _P["convert_element_type_p"]}
+#: What may hide an operand by another one.
+_HIDING: Final = frozenset((_AND, _OR, _P["mul_p"], _P["dot_general_p"]))
 
 
 class _Seen(Exception):
@@ -29,10 +31,12 @@ class _Seen(Exception):
 class Bare:
     """What is seen, in the jaxprs asked about, whatever any condition says."""
 
-    def __init__(self, uses: Uses, lanes: bool) -> None:
+    def __init__(self, uses: Uses, lanes: bool, alone: bool = False) -> None:
         self.uses = uses
         self.lanes = lanes
         """Whether conditions may have a number for each of several lanes, not one for all."""
+        self.alone = alone
+        """Whether only what goes past every select counts, and past all else that `prove/selected.py` knows to hide."""
         self.known: dict[int, dict[Any, bool]] = {}
         """By jaxpr, then by variable: whether it is."""
         self.passed: dict[tuple[int, int], list[int]] = {}
@@ -77,6 +81,8 @@ class Bare:
         """What is made of a value by one equation, whatever any condition says."""
         for eqn, position, _ in self.uses.readers(jaxpr, var):
             primitive = eqn.primitive
+            if self.alone and _may_hide(primitive, position):
+                continue
             if primitive is _SELECT:
                 if not position or not self.may_be_told(jaxpr, eqn.invars[0]):
                     yield eqn.outvars[0]
@@ -132,3 +138,12 @@ class Bare:
                 return False
             atom = made.invars[0]
         return type(atom) is not Literal
+
+
+def _may_hide(primitive: Any, position: int) -> bool:
+    """Whether an equation may hide an operand: as a case, by a factor or a flag, or by a write outside."""
+    if primitive is _SELECT:
+        return position > 0
+    if primitive in SCATTERS:
+        return position == 2
+    return primitive in _HIDING

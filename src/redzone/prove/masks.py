@@ -57,7 +57,7 @@ def masked_sites(
     to their arrays, if not inside, go to `near`. In which uses one may be seen outside goes to `left`.
     """
     uses = Uses(*open_jaxpr(closed), analysis.inventory)
-    bare = (Bare(uses, lanes=False), Bare(uses, lanes=True))
+    bare = (Bare(uses, lanes=False), Bare(uses, lanes=True), Bare(uses, lanes=True, alone=True))
     found: dict[int, str] = {}
     tried: set[Any] = set()
     waiting = [(site, iter(_attempts(uses, bare, site))) for site in sites if site.columns and site.home is not None]
@@ -148,27 +148,37 @@ def _is_looked_at(
     return False
 
 
-def _attempts(uses: Uses, bare: tuple[Bare, Bare], site: Site) -> Iterable[_Attempt]:
+def _attempts(uses: Uses, bare: tuple[Bare, Bare, Bare], site: Site) -> Iterable[_Attempt]:
     shape, places = _lanes(site)
-    what = "read" if site.effect == "read" else "written"
     result = (site.eqn.outvars[0], places, yields_finite(uses, site))
     home = View(site.home, [result], [site.eqn.invars[c.operand] for c in site.columns], site.chain)
+    if not bare[2].is_seen(home.jaxpr, result[0]):
+        # Else it is seen on a way on which nothing could throw it away.
+        yield from _thrown_away(uses, bare, site, home, shape)
+    if looked := adding(uses, home, site):
+        nothing = NOTHING if site.eqn.primitive in ADDING else NEUTRAL
+        yield nothing, tuple(site.eqn.invars[1].aval.shape[:-1]), looked
+
+
+def _thrown_away(
+    uses: Uses, bare: tuple[Bare, Bare, Bare], site: Site, home: View, shape: tuple[Any, ...]
+) -> Iterable[_Attempt]:
+    """By what comes after the access: each element by itself, then as a whole."""
+    what = "read" if site.effect == "read" else "written"
+    result, places, finite = home.results[0]
     looked = ends(uses, home)
     if not looked and places and site.effect == "read":
         # Where elements of several index tuples are put together, only what decides about all of them will do.
-        shape, home = (), home._replace(results=[(result[0], (), result[2])])
+        shape, home = (), home._replace(results=[(result, (), finite)])
         looked = ends(uses, home)
     drops = any(one.eqn.primitive in SCATTERS for _, found in looked for one in found)
     if looked:
         yield (DROPPED if drops else DISCARDED).format(what), shape, looked
     shape, places = _each_lane(site)
     in_lanes = any(p != MIXED for p in places)
-    whole = site.eqn.primitive in ACCESSES and not bare[in_lanes].is_seen(home.jaxpr, result[0])
-    if whole and (looked := whole_ends(uses, home._replace(results=[(result[0], places, result[2])]), shape)):
+    whole = site.eqn.primitive in ACCESSES and not bare[in_lanes].is_seen(home.jaxpr, result)
+    if whole and (looked := whole_ends(uses, home._replace(results=[(result, places, finite)]), shape)):
         yield DISCARDED.format(what), shape, looked
-    if looked := adding(uses, home, site):
-        nothing = NOTHING if site.eqn.primitive in ADDING else NEUTRAL
-        yield nothing, tuple(site.eqn.invars[1].aval.shape[:-1]), looked
 
 
 def _not_made_from(uses: Uses, view: View, found: list[Found], shape: tuple[Any, ...]) -> list[list[Found]]:
