@@ -97,6 +97,8 @@ def computed_anew(program: Program) -> set[int]:
         # Most programs have no such sum.
         if found or any(_may_be_first(step) for step in program.steps):
             for step in program.steps:
+                if step.kind == SIMPLE and not _may_be_anew(program, step, found):
+                    continue
                 if _is_anew(program, step, found):
                     found.update([slot for slot in step.outs if slot >= 0])
                 elif step.kind in (SCAN, WHILE):
@@ -117,6 +119,12 @@ def _kept_as_they_are(step: Step, before: set[int]) -> list[int]:
 
 def _may_be_first(step: Step) -> bool:
     return step.kind in (COND, SCAN, WHILE, CALL) or (step.kind == SIMPLE and step.eqn.primitive in DECIDED)
+
+
+def _may_be_anew(program: Program, step: Step, before: set[int]) -> bool:
+    """Whether anything of a plain step is to be looked at: one of its operands, or how it is computed itself."""
+    eqn = step.eqn
+    return any(slot in before for slot in step.ins) or eqn.primitive in SUMS or id(eqn) in program.computed
 
 
 def _is_anew(program: Program, step: Step, before: set[int]) -> bool:

@@ -61,7 +61,7 @@ class _Reading:
     def read(self, waiting: list[Any]) -> list[int]:
         """The inputs that are read for these atoms and were not read before; carries are followed around."""
         found, reached, places = [], self.reached, self.places
-        made = self.slicer.made(self.jaxpr) if waiting else {}
+        made = self.slicer.inventory.wiring.made(self.jaxpr) if waiting else {}
         while waiting:
             atom = waiting.pop()
             if type(atom) is Literal or atom in reached:
@@ -69,9 +69,9 @@ class _Reading:
             reached.add(atom)
             place = places.get(atom)
             if place is None:
-                eqn = made.get(atom)
-                if eqn is not None:
-                    waiting += self.operands(eqn, atom)
+                maker = made.get(atom)
+                if maker is not None:
+                    waiting += self.operands(maker[1], atom)
                 continue
             found.append(place)
             result = place - self.first
@@ -100,7 +100,7 @@ class _Reading:
             return []
         if primitive in windows.PARTS and windows.is_followed(invars[0].aval) and windows.is_followed(atom.aval):
             # A part of an array is followed to where it was written; one that is not is taken from the whole array.
-            made = None if type(invars[0]) is Literal else self.slicer.made(self.jaxpr).get(invars[0])
+            made = None if type(invars[0]) is Literal else self.slicer.maker(self.jaxpr, invars[0])
             return [] if made is None or windows.may_follow(made) else [invars[0]]
         rule = RULES.get(primitive)
         if rule is None:

@@ -46,10 +46,6 @@ class Slicing:
         self.everything = everything
         self.built: dict[Any, list[tuple[dict[int, bool], Program]]] = {}
         """By what is asked of a jaxpr: for what it is given that was looked at (`given_anew`), its program."""
-        self.makers: dict[int, tuple[Any, dict[Any, Any]]] = {}
-        """By identity of a jaxpr: the equation that makes each variable."""
-        self.read: dict[int, tuple[Any, dict[Any, list[Any]]]] = {}
-        """By identity of a jaxpr: the equations that read each variable."""
         self.writes: dict[int, windows.Write | None] = {}
         """By identity of an equation: where it writes, if that is known."""
         self.axes: dict[Any, Any] = {}
@@ -103,29 +99,15 @@ class Slicing:
             count *= int(size)
         return count
 
-    def made(self, jaxpr: Any) -> dict[Any, Any]:
-        """The equation of a jaxpr that makes each of its variables."""
-        known = self.makers.get(id(jaxpr))
-        if known is None:
-            table = {v: eqn for eqn in jaxpr.eqns for v in eqn.outvars}
-            known = self.makers[id(jaxpr)] = (jaxpr, table)
-        return known[1]
-
-    def readers(self, jaxpr: Any) -> dict[Any, list[Any]]:
-        """By variable of a jaxpr: the equations that read it, each time they do."""
-        known = self.read.get(id(jaxpr))
-        if known is None:
-            table: dict[Any, list[Any]] = {}
-            for eqn in jaxpr.eqns:
-                for v in eqn.invars:
-                    if type(v) is not Literal:
-                        table.setdefault(v, []).append(eqn)
-            known = self.read[id(jaxpr)] = (jaxpr, table)
-        return known[1]
+    def maker(self, jaxpr: Any, var: Any) -> Any:
+        """The equation of a jaxpr that makes a variable, None for an input."""
+        found = self.inventory.wiring.made(jaxpr).get(var)
+        return None if found is None else found[1]
 
     def is_read_once(self, jaxpr: Any, var: Any) -> bool:
         """Whether a variable is read by one equation, or else is one result of its jaxpr, and nothing more."""
-        return len(self.readers(jaxpr).get(var, ())) + sum(out is var for out in jaxpr.outvars) == 1
+        readers = self.inventory.wiring.readers(jaxpr).get(var, ())
+        return len(readers) + sum(out is var for out in jaxpr.outvars) == 1
 
     def constant(self, value: Any) -> Fact:
         known = self.constants.get(id(value))
@@ -191,7 +173,7 @@ class Frame:
 
     def maker(self, var: Any) -> Any:
         """The equation that makes a variable, None for an input."""
-        return self.slicer.made(self.jaxpr).get(var)
+        return self.slicer.maker(self.jaxpr, var)
 
     def outer(self, atom: Any) -> tuple[Frame, Any]:
         """What an atom is where it comes from: of an argument, what the caller calls it, and there."""

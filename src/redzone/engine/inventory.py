@@ -18,6 +18,7 @@ from redzone.engine.implementation import (
     takes_integers,
 )
 from redzone.engine.literals import FOLDED, fold, known_index
+from redzone.engine.wiring import Wiring
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives, sparse_kind
 from redzone.rules import RULES
@@ -114,6 +115,7 @@ class Inventory:
         """Third-party primitives whose implementations have accesses."""
         self.closed: Counter[str] = Counter()
         """By name: how many equations of third-party primitives nobody looked into."""
+        self.wiring = Wiring()
 
     def walk(self, jaxpr: Any, chain: tuple[Any, ...]) -> None:
         """Visit every equation once, nested sub-programs in place; shared ones count at their first caller."""

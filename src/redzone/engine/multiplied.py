@@ -60,29 +60,34 @@ def multiplied(frame: Frame) -> dict[Any, Product] | None:
 
 
 class _Walk:
-    """Goes through a program from its beginning, and says of each number which inputs it is made from."""
+    """Goes through a program from its beginning, and says of each product which inputs it is made from."""
 
-    __slots__ = ("found", "left")
+    __slots__ = ("found", "left", "lists", "multiplying")
 
     def __init__(self, found: dict[Any, Product]) -> None:
         self.found = found
         self.left = MOST
+        self.lists: dict[tuple[int, bool], list[tuple[Any, bool]]] = {}
+        """By identity of a jaxpr, and whether its results are asked for: what `lasting` said."""
+        self.multiplying: dict[int, bool] = {}
+        """By identity of a jaxpr: whether there are products in it, or in what it runs."""
 
-    def through(self, frame: Frame, bits: dict[Any, int]) -> list[int]:
-        """The inputs that each result is made from."""
+    def through(self, frame: Frame, bits: dict[Any, int], asked: bool = False) -> list[int]:
+        """The inputs that each result is made from, where that is asked for."""
         constants: dict[Any, float | None] = {}
         self.left -= len(frame.jaxpr.eqns)
-        for eqn in frame.jaxpr.eqns if self.left >= 0 else ():
+        for eqn, is_read in self.lasting(frame.jaxpr, asked) if self.left >= 0 else ():
             given = [0 if type(v) is Literal else bits.get(v, 0) for v in eqn.invars]
             inputs, outvars = 0, eqn.outvars
             for one in given:
                 inputs |= one
-            if eqn.primitive not in PLAIN and (results := self.inside(frame, eqn, given, inputs)) is not None:
-                bits.update(zip(outvars, results, strict=True))
+            if eqn.primitive not in PLAIN and (results := self.inside(frame, eqn, given, inputs, is_read)) is not None:
+                if is_read:
+                    bits.update(zip(outvars, results, strict=True))
                 continue
             for v in outvars:
                 bits[v] = inputs
-            if not dtype_info(getattr(outvars[0].aval, "dtype", None)).integral:
+            if not _is_integral(eqn):
                 constant = _constant(frame, eqn, given, constants)
                 if constant != 1.0:
                     constants[outvars[0]] = constant
@@ -90,13 +95,46 @@ class _Walk:
                     self.found[named_by(frame, eqn)] = Product(inputs, constant)
         return [0 if type(v) is Literal else bits.get(v, 0) for v in frame.jaxpr.outvars]
 
-    def inside(self, frame: Frame, eqn: Any, given: list[int], inputs: int) -> list[int] | None:
+    def lasting(self, jaxpr: Any, asked: bool) -> list[tuple[Any, bool]]:
+        """The equations that products, and the results where they are asked for, are made by; and of which anything is.
+
+        A program has many equations, and few products.
+        """
+        known = self.lists.get((id(jaxpr), asked))
+        if known is None:
+            read = {v for v in jaxpr.outvars if type(v) is not Literal} if asked else set[Any]()
+            known = []
+            for eqn in reversed(jaxpr.eqns):
+                is_read = any(v in read for v in eqn.outvars)
+                if is_read or self.multiplies(eqn):
+                    known.append((eqn, is_read))
+                    read.update([v for v in eqn.invars if type(v) is not Literal])
+            known.reverse()
+            self.lists[id(jaxpr), asked] = known
+        return known
+
+    def multiplies(self, eqn: Any) -> bool:
+        """Whether an equation is a product, or runs some."""
+        primitive = eqn.primitive
+        if primitive in PLAIN:
+            return primitive not in _PLAIN and not _is_integral(eqn)
+        some = [open_jaxpr(one)[0] for one in inner_jaxprs(eqn.params)]
+        return any(self.has_products(inner) for inner in some) if some else not _is_integral(eqn)
+
+    def has_products(self, jaxpr: Any) -> bool:
+        known = self.multiplying.get(id(jaxpr))
+        if known is None:
+            known = self.multiplying[id(jaxpr)] = any(self.multiplies(eqn) for eqn in jaxpr.eqns)
+        return known
+
+    def inside(self, frame: Frame, eqn: Any, given: list[int], inputs: int, is_read: bool) -> list[int] | None:
         """The same of what an equation runs; None for a plain one."""
         primitive = eqn.primitive
         if primitive in CALLS:
             inner, consts = open_jaxpr(eqn.params[CALLS[primitive]])
             if len(inner.invars) == len(given) and len(inner.outvars) == len(eqn.outvars):
-                return self.through(frame.called(eqn, inner, consts), dict(zip(inner.invars, given, strict=True)))
+                bits = dict(zip(inner.invars, given, strict=True))
+                return self.through(frame.called(eqn, inner, consts), bits, is_read)
         some = inner_jaxprs(eqn.params)
         if not some:
             return None
@@ -112,6 +150,11 @@ class _Walk:
                     bits.update(zip(inner.invars[:count], given[first : first + count], strict=True))
             self.through(frame.inside(inner, {}, consts), bits)
         return [inputs] * len(eqn.outvars)
+
+
+def _is_integral(eqn: Any) -> bool:
+    outvars = eqn.outvars
+    return not outvars or dtype_info(getattr(outvars[0].aval, "dtype", None)).integral
 
 
 def _constant(frame: Frame, eqn: Any, given: list[int], constants: dict[Any, float | None]) -> float | None:

@@ -23,6 +23,7 @@ _BROADCAST: Final = RULES[_P["broadcast_in_dim_p"]]
 _TYPED: Final = (_P["select_n_p"], _P["convert_element_type_p"])
 #: By its stopped gradient vmap's copy of a branch's operand is told from the operand (see `assumptions`).
 _STOP: Final = _P.get("stop_gradient_p")
+_SLICE: Final = RULES[_P["slice_p"]]
 _IDIOMS: Final = (FLOOR_DIVIDE, REMAINDER)
 #: Rules of steps whose result is told by their operands and their parameters: what was read, moved or put together.
 _TOLD: Final = frozenset(
@@ -42,17 +43,16 @@ def share(program: Program) -> None:
     unknown, template, defs = program.unknown, program.template, program.defs
     seen: dict[Any, list[Step]] = {}
     renamed: dict[int, int] = {}
-    names = renamed.keys()
     kept: list[Step] = []
     for step in program.steps:
         if renamed:
-            if not names.isdisjoint(step.ins):
+            if any(slot in renamed for slot in step.ins):
                 step.ins = tuple([renamed.get(slot, slot) for slot in step.ins])
             if step.extra is not None:
                 _rename_extra(step, renamed)
         rule = step.rule
         outs = step.outs
-        if rule is not None and len(outs) == 1 and unknown.isdisjoint(step.ins):
+        if rule is not None and len(outs) == 1 and not any(slot in unknown for slot in step.ins):
             if rule is SAME:
                 if template[step.ins[0]] is None and step.eqn.primitive is not _STOP:
                     renamed[outs[0]] = step.ins[0]
@@ -88,8 +88,8 @@ def share(program: Program) -> None:
 
 
 def _asked(step: Step, rule: Rule) -> Any:
-    """Equal for two steps with one rule and the same operands."""
-    return (rule, step.ins)
+    """Equal for two steps with one rule and the same operands; of slices those that start alike."""
+    return (rule, step.ins, step.eqn.params["start_indices"]) if rule is _SLICE else (rule, step.ins)
 
 
 def _is_same(one: Any, other: Any, rule: Rule) -> bool:

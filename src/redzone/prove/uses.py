@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P, Inventory, children
+from redzone.engine.wiring import Reader
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
 from redzone.prove.passing import NotMasked
 
@@ -43,10 +44,6 @@ class Run(NamedTuple):
     consts: Sequence[Any]
 
 
-#: An equation that reads a variable, as which operand, and its place among the others.
-Reader = tuple[Any, int, int]
-
-
 @functools.cache
 def _bits(count: int) -> tuple[int, ...]:
     return tuple([1 << k for k in range(count)])
@@ -62,10 +59,8 @@ class Uses:
         self.sites = inventory.sites
         self.homes: dict[int, Any] = {}
         """By identity of an equation: the jaxpr it stands in."""
-        self.known: dict[int, dict[Any, list[Reader]]] = {}
+        self.wiring = inventory.wiring
         self.results: dict[int, set[Any]] = {}
-        self.makers: dict[int, dict[Any, tuple[int, Any]]] = {}
-        """By jaxpr, then by variable: the equation that makes it, after its place among the others."""
         self.made_from: dict[int, dict[Any, tuple[int, int]]] = {}
         self.bits: dict[int, Iterator[int]] = {}
         """By jaxpr: the bits that tell its values apart, from the next one on."""
@@ -73,21 +68,12 @@ class Uses:
 
     def of(self, jaxpr: Any, var: Any) -> list[Reader]:
         """The equations that read a variable; nothing else may become of it."""
-        readers = self.readers(jaxpr, var)
-        if var in self.results[id(jaxpr)]:
+        if var in self.ends(jaxpr):
             raise NotMasked
-        return readers
+        return self.readers(jaxpr, var)
 
     def readers(self, jaxpr: Any, var: Any) -> list[Reader]:
-        table = self.known.get(id(jaxpr))
-        if table is None:
-            table = self.known[id(jaxpr)] = {}
-            for place, eqn in enumerate(jaxpr.eqns):
-                for position, atom in enumerate(eqn.invars):
-                    if type(atom) is not Literal:
-                        table.setdefault(atom, []).append((eqn, position, place))
-            self.results[id(jaxpr)] = {v for v in jaxpr.outvars if type(v) is not Literal}
-        return table.get(var, [])
+        return self.wiring.readers(jaxpr).get(var, [])
 
     def callers(self, jaxpr: Any) -> list[tuple[Any, Any]]:
         """The equations that run a jaxpr and do nothing else, with the jaxprs they stand in; none if it has others."""
@@ -137,8 +123,10 @@ class Uses:
 
     def ends(self, jaxpr: Any) -> set[Any]:
         """The variables that are results of a jaxpr."""
-        self.readers(jaxpr, None)
-        return self.results[id(jaxpr)]
+        found = self.results.get(id(jaxpr))
+        if found is None:
+            found = self.results[id(jaxpr)] = {v for v in jaxpr.outvars if type(v) is not Literal}
+        return found
 
     def holding(self, chain: Sequence[Any], depth: int) -> Any:
         """The jaxpr that an equation stands in, given those around it."""
@@ -191,10 +179,7 @@ class Uses:
         return table
 
     def made(self, jaxpr: Any) -> dict[Any, tuple[int, Any]]:
-        made = self.makers.get(id(jaxpr))
-        if made is None:
-            made = self.makers[id(jaxpr)] = {v: (k, e) for k, e in enumerate(jaxpr.eqns) for v in e.outvars}
-        return made
+        return self.wiring.made(jaxpr)
 
     def maker(self, jaxpr: Any, var: Any) -> Any:
         """The equation that makes a variable; None of an input."""

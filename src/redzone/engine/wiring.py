@@ -1,0 +1,42 @@
+"""Who makes and who reads each variable of a jaxpr: worked out once for all stages of a check, when one first asks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from redzone.frontend.compat import Literal
+
+#: An equation that reads a variable, as which operand, and its place among the others.
+Reader = tuple[Any, int, int]
+
+
+class Wiring:
+    """What connects the equations of jaxprs; these are kept, so that none is taken for another."""
+
+    def __init__(self) -> None:
+        self.makers: dict[int, tuple[Any, dict[Any, tuple[int, Any]]]] = {}
+        self.reading: dict[int, tuple[Any, dict[Any, list[Reader]]]] = {}
+
+    def made(self, jaxpr: Any) -> dict[Any, tuple[int, Any]]:
+        """By variable: the equation that makes it, after its place among the others."""
+        known = self.makers.get(id(jaxpr))
+        if known is None:
+            table = {v: (place, eqn) for place, eqn in enumerate(jaxpr.eqns) for v in eqn.outvars}
+            known = self.makers[id(jaxpr)] = (jaxpr, table)
+        return known[1]
+
+    def readers(self, jaxpr: Any) -> dict[Any, list[Reader]]:
+        """By variable that is read: the equations that do, each time they do."""
+        known = self.reading.get(id(jaxpr))
+        if known is None:
+            table: dict[Any, list[Reader]] = {}
+            for place, eqn in enumerate(jaxpr.eqns):
+                for position, atom in enumerate(eqn.invars):
+                    if type(atom) is not Literal:
+                        readers = table.get(atom)
+                        if readers is None:
+                            table[atom] = [(eqn, position, place)]
+                        else:
+                            readers.append((eqn, position, place))
+            known = self.reading[id(jaxpr)] = (jaxpr, table)
+        return known[1]
