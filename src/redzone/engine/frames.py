@@ -61,8 +61,6 @@ class Slicing:
         """The inputs of which that was asked."""
         self.alike: set[Any] = set()
         """What is known to be the same wherever it is used, by its name and the calls around it."""
-        self.multiplied: dict[int, tuple[Any, Any]] = {}
-        """By identity of a jaxpr: the products in it (`engine/multiplied.py`), once somebody asked."""
         self.lanes = False
         """Whether what is built runs for lanes of a batched while that are done too."""
         self.batched = False

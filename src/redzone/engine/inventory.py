@@ -116,6 +116,8 @@ class Inventory:
         self.closed: Counter[str] = Counter()
         """By name: how many equations of third-party primitives nobody looked into."""
         self.wiring = Wiring()
+        self.multiplied: dict[Any, Any] = {}
+        """By identity of a jaxpr and its constants: the products in it (`engine/multiplied.py`), once asked for."""
 
     def walk(self, jaxpr: Any, chain: tuple[Any, ...]) -> None:
         """Visit every equation once, nested sub-programs in place; shared ones count at their first caller."""

@@ -196,14 +196,23 @@ def _is_made_again(frame: Frame, made: Any) -> bool:
     if id(top.jaxpr) in top.slicer.done_away:
         # What runs it is part of the same program, and not looked at from here.
         return True
-    known = top.slicer.multiplied.get(id(top.jaxpr))
-    if known is None:
-        known = top.slicer.multiplied[id(top.jaxpr)] = (top.jaxpr, multiplied(top))
-    mine = known[1].get(named_by(frame, made)) if known[1] is not None else None
-    if known[1] is None or mine is None:
+    every = _every_product(top)
+    mine = every.get(named_by(frame, made)) if every is not None else None
+    if every is None or mine is None:
         return True
     within = _within(frame, made)
-    return any(_may_be_one(mine, other) for name, other in known[1].items() if other is not mine and name not in within)
+    return any(_may_be_one(mine, other) for name, other in every.items() if other is not mine and name not in within)
+
+
+def _every_product(top: Frame) -> dict[Any, Product] | None:
+    """The products of a program, looked for once in a check, however often it is sliced."""
+    known, constants = top.slicer.inventory.multiplied, top.consts
+    key = (id(top.jaxpr), *[id(constants[v]) for v in top.jaxpr.constvars if v in constants])
+    if key not in known:
+        # With what is named by its identity.
+        known[key] = (top.jaxpr, constants, multiplied(top))
+    found: dict[Any, Product] | None = known[key][2]
+    return found
 
 
 def _within(frame: Frame, made: Any) -> set[Any]:
