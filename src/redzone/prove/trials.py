@@ -95,19 +95,20 @@ class Trials:
         if part is None:
             part = self.parts[sites] = Part(sites, restricted(nearest.program, sites), {})
         if nearest is not part:
-            part.program.last = self.seen_from(part.program, nearest.program)
+            self.go_on(part.program, nearest.program)
         return part
 
-    def seen_from(self, part: Program, nearest: Program) -> list[Any] | None:
+    def go_on(self, part: Program, nearest: Program) -> None:
         """What a run of a part goes on from: what the nearest run found, of all that the part itself makes.
 
         Elsewhere a refinement may still look, and there it sees what holds without conditions: those of another run
         need not hold in this one.
         """
         plain, found = self.whole.program.last, nearest.last
+        part.last, part.looks, part.stale = plain, nearest.looks, set()
         if plain is None or found is None or nearest is self.whole.program:
-            return plain
-        last = plain.copy()
+            return
+        last = part.last = plain.copy()
         for _, slot in part.inputs:
             last[slot] = found[slot]
         for step in part.steps:
@@ -116,7 +117,7 @@ class Trials:
                     last[slot] = found[slot]
             if step.apart >= 0:
                 last[step.apart] = found[step.apart]
-        return last
+        part.stale = {slot for slot, (one, other) in enumerate(zip(last, found, strict=True)) if one is not other}
 
     def distance(self, part: Part, asked: Asked) -> int:
         """How many steps hang on inputs of which something else is asked now than when a part ran last."""
