@@ -47,12 +47,13 @@ def is_inconclusive(error: Exception) -> bool:
     return type(error).__name__ == "InconclusiveDimensionOperation"
 
 
+#: What numbers and arrays of them are; a union written where it is asked for is made anew each time.
+_NUMBERS: Final = (int, float, np.ndarray, np.generic)
+
+
 def is_symbolic(bound: Any) -> bool:
     """Whether a bound is an expression of sizes, not a number or an array of numbers."""
-    kind = type(bound)
-    if kind is int or kind is float or kind is np.ndarray:
-        return False
-    return not isinstance(bound, int | float | np.ndarray | np.generic)
+    return type(bound) is not int and not isinstance(bound, _NUMBERS)
 
 
 def _plainly(a: Any, b: Any) -> bool | None:

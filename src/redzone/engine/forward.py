@@ -28,13 +28,13 @@ from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import before, running_sum, summed
 from redzone.engine.partition import Partition, limited, partition
 from redzone.engine.parts import limited_part, part_of_sum
-from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, Program, Step
-from redzone.engine.refine import BLENDED, Refiner, assuming, is_flag
+from redzone.engine.program import CALL, COND, MORE, OBSERVE, SCAN, SIMPLE, Program, Step
+from redzone.engine.refine import BLENDED, Refiner, is_flag
 from redzone.engine.relations import Infeasible
 from redzone.engine.remaining import Remaining, left_over, remaining
 from redzone.engine.rounding import ADDED_ONCE
 from redzone.engine.share import quotient
-from redzone.engine.tabulate import SPREAD, tabulated
+from redzone.engine.tabulate import SPREAD, one_source, tabulated
 from redzone.engine.wrapping import from_the_end, wrapped_by
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES
@@ -114,8 +114,10 @@ class Runner:
         self.closer: dict[Step, list[Fact]] = {}
         """By access in a loop that was gone through so: one fact per indexed dimension, over all its iterations."""
         self.assumed_in: list[Any] | None = None
-        self.assumed: dict[tuple[int, int, Any], Refiner | None] = {}
+        self.assumed: dict[tuple[int, int, Any], Refiner] = {}
         """What follows from conditions in the run with the environment `assumed_in`."""
+        self.looked: list[set[int]] | None = None
+        """The slots that the latest step looked at besides its operands, if nothing else was looked at."""
         self.broken: dict[int, Any] = {}
         """By identity: the equations of assumptions that cannot hold where they are reached."""
 
@@ -167,12 +169,15 @@ class Runner:
             if tested is not None and via is not None:
                 # A run is known by its environment, and one may serve several callers.
                 context.tested = Context(via.bodies[1], tested.copy(), parent, via, -1)
+        looks: dict[Step, list[set[int]]] = {}
         if last is None:
-            self.steps(program, env, context)
+            self.steps(program, env, context, looks)
         else:
-            self.changed_steps(program, env, last, context, set(changed), which)
+            looks.update(program.looks)
+            self.changed_steps(program, env, last, context, {MORE, *changed, *program.stale}, which, looks)
         if not of_its_own:
-            program.last = env
+            program.last, program.looks = env, looks
+            program.stale = set()
         if context is not None:
             self.recorded(context)
         return env
@@ -199,11 +204,15 @@ class Runner:
         if context.program.masks:
             self.masked.append(context)
 
-    def steps(self, program: Program, env: list[Any], context: Context | None) -> None:
-        """Run every step."""
+    def steps(
+        self, program: Program, env: list[Any], context: Context | None, looks: dict[Step, list[set[int]]]
+    ) -> None:
+        """Run every step, and note what those look at that look further than their operands."""
         self.visits += len(program.steps)
         for step in program.steps:
             self.step(program, env, step, context)
+            if step.kind == SIMPLE and self.looked is not None:
+                looks[step] = self.looked
 
     def step(self, program: Program, env: list[Any], step: Step, context: Context | None) -> None:
         if self.hears is None:
@@ -220,6 +229,7 @@ class Runner:
         if kind == SIMPLE:
             rule, ins, outs, special = step.rule, step.ins, step.outs, program.special
             more = _MORE.get(rule)
+            self.looked = None
             try:
                 if special is not None and step in special:
                     env[outs[0]] = special[step](env)
@@ -290,6 +300,7 @@ class Runner:
         context: Context | None,
         changed: set[int],
         inputs: int,
+        looks: dict[Step, list[set[int]]],
     ) -> None:
         """Run the steps whose results can differ from those of an earlier run, where these inputs have changed."""
         again = program.rerun(inputs, context is not None)
@@ -297,13 +308,19 @@ class Runner:
             # Nothing is known of it until its step has run: a refinement may look ahead.
             env[slot] = None
         for step, reads, always in again.steps:
-            if not always and changed.isdisjoint(reads) and not step.volatile:
+            if changed.isdisjoint(reads) and (
+                not (always or step.volatile) or _sees_the_same(program, step, looks.get(step), changed)
+            ):
                 for out in step.outs:
                     if out >= 0:
                         env[out] = last[out]
                 continue
             self.visits += 1
             self.step(program, env, step, context)
+            if step.kind == SIMPLE and self.looked is not None:
+                looks[step] = self.looked
+            elif step in looks:
+                del looks[step]
             for out in step.outs:
                 if out < 0:
                     continue
@@ -315,6 +332,7 @@ class Runner:
 
     def gave_up(self, step: Step, error: Exception) -> Any:
         """A rule that could not decide (a symbolic comparison) or failed: any value, and it is counted."""
+        self.looked = None
         if not is_inconclusive(error):
             if self.strict:
                 raise error
@@ -332,6 +350,7 @@ class Runner:
     # Selects
 
     def select(self, program: Program, env: list[Any], step: Step) -> Fact:
+        self.looked = []
         which = env[step.ins[0]]
         if which.step == 0 and type(which.lo) is int:
             taken: Fact = env[step.ins[1 + min(max(which.lo, 0), len(step.ins) - 2)]]
@@ -364,6 +383,7 @@ class Runner:
             return _chosen(which, first, second)
         result = join(first, second)
         if type(result.lo) is int and type(result.hi) is int and result.hi - result.lo > SPREAD:
+            self.looked.append({one_source(program, step.outs[0])})
             return tabulated(program, env, step, result)
         return result
 
@@ -437,21 +457,28 @@ class Runner:
     ) -> Fact | None:
         """What a slot holds where a condition comes out this way; None where it never does."""
         refiner = self.assuming(program, env, condition, truth, level)
-        if refiner is None:
+        if self.looked is not None:
+            self.looked.append(refiner.looked)
+        if refiner.fails:
             return None
         try:
             return refiner.value(slot, level)
         except Infeasible:
             return None
 
-    def assuming(self, program: Program, env: list[Any], slot: int, truth: int, level: Any) -> Refiner | None:
-        """What follows from a condition in this run, kept for the next who asks; None where it cannot hold."""
+    def assuming(self, program: Program, env: list[Any], slot: int, truth: int, level: Any) -> Refiner:
+        """What follows from a condition in this run, kept for the next who asks."""
         if self.assumed_in is not env:
             self.assumed_in, self.assumed = env, {}
         key = (slot, truth, level)
-        if key not in self.assumed:
-            self.assumed[key] = assuming(program, env, slot, truth, level)
-        return self.assumed[key]
+        refiner = self.assumed.get(key)
+        if refiner is None:
+            refiner = self.assumed[key] = Refiner(program, env)
+            try:
+                refiner.assume(slot, truth, level)
+            except Infeasible:
+                refiner.fails = True
+        return refiner
 
     def blend(self, program: Program, env: list[Any], step: Step) -> None:
         """A sum or product in which something counts only under a condition, `x * (a == 1)`: with and without it."""
@@ -479,6 +506,7 @@ class Runner:
         if type(factors) is Partition:
             env[step.outs[0]] = limited(env, factors, fact)
             return
+        self.looked = []
         if rule not in BLENDED or type(fact.lo) is not int or type(fact.hi) is not int or fact.hi - fact.lo < 2:
             return
         # A sum of numbers as far as their type goes may have wrapped; a number times 0 or 1 has not.
@@ -489,6 +517,7 @@ class Runner:
             if factors is None:
                 return
             step.extra, step.volatile = factors or False, bool(factors)
+        self.looked.append({factor for factor, _ in factors})
         for factor, shaped in factors:
             if not is_flag(env[factor]):
                 continue
@@ -579,6 +608,13 @@ class Runner:
         for out, fact in zip(step.outs, done[0], strict=True):
             if out >= 0:
                 env[out] = fact
+
+
+def _sees_the_same(program: Program, step: Step, looked: list[set[int]] | None, changed: set[int]) -> bool:
+    """Whether a step that looks at more than its operands would see there what it saw in the run before."""
+    if looked is None or step in program.ordered:
+        return False
+    return all(changed.isdisjoint(slots) for slots in looked)
 
 
 def _branches(which: Fact, last: int) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from redzone.engine.anew import apart_by, are_flags_anew, computed_anew
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.kinds import KIND
 from redzone.engine.levels import ALL, ROW, adds_ones, beside, has_elements, picked, row_of, signature_of
-from redzone.engine.program import COND, SIMPLE, Program, Step
+from redzone.engine.program import COND, MORE, SIMPLE, Program, Step
 from redzone.engine.relations import FLIPPED, NEGATED, Infeasible, implied, is_met, satisfying, spanning
 from redzone.rules.floats import single_below
 from redzone.rules.table import SAME
@@ -43,10 +43,12 @@ class Narrowing:
         "cuts",
         "defs",
         "env",
+        "fails",
         "fixed",
         "known",
         "learnt",
         "learnt_since",
+        "looked",
         "masks",
         "nested",
         "pairs",
@@ -85,6 +87,15 @@ class Narrowing:
         """Whether anything was learnt of a constant: it is made from nothing, so that no mask tells."""
         self.nested = False
         """Whether it looks at one of two cases for another refinement, which looks at both."""
+        self.looked: set[int] = set()
+        """The slots of the environment that it looked at, and `MORE` where it looked at anything else of a run."""
+        self.fails = False
+        """Whether what was assumed cannot hold."""
+
+    def at(self, slot: int) -> Any:
+        """What is known of a value before anything is assumed; it is noted that somebody looked."""
+        self.looked.add(slot)
+        return self.env[slot]
 
     def level_of(self, step: Step, position: int, level: Any) -> Any:
         """The level at which an elementwise step's operand is known, or None if positions differ."""
@@ -97,7 +108,7 @@ class Narrowing:
         return level if shape == whole else beside(level, shape, whole)
 
     def current(self, slot: int, level: Any) -> Fact:
-        return (self.found(slot, level) if self.rows else self.known.get((slot, level))) or self.env[slot]
+        return (self.found(slot, level) if self.rows else self.known.get((slot, level))) or self.at(slot)
 
     def found(self, slot: int, level: Any) -> Fact | None:
         """What has been learnt of a value at this level; what holds for a whole row holds for its elements."""
@@ -119,9 +130,9 @@ class Narrowing:
     def operand(self, step: Step, position: int, level: Any) -> Fact:
         slot = step.ins[position]
         if level is ALL and not self.rows:
-            return self.known.get((slot, ALL)) or self.env[slot]
+            return self.known.get((slot, ALL)) or self.at(slot)
         inner = self.level_of(step, position, level)
-        return self.env[slot] if inner is None else self.current(slot, inner)
+        return self.at(slot) if inner is None else self.current(slot, inner)
 
     def assume(self, slot: int, truth: int, level: Any) -> None:
         """Use that a bool (or the branch number it was converted to) has this value."""
@@ -189,7 +200,7 @@ class Narrowing:
         """Use that a value satisfies a fact, and what follows for the values it was made from."""
         old: Any = self.found(slot, level) if self.rows else self.known.get((slot, level))
         if old is None:
-            old = self.env[slot]
+            old = self.at(slot)
             if old is None:
                 return
         if type(fact.lo) is np.ndarray and type(old.lo) is np.ndarray and fact.lo.ndim != old.lo.ndim:
@@ -239,6 +250,7 @@ class Narrowing:
 
     def by_links(self, slot: int, fact: Fact) -> None:
         """Use what is known of other carries by the value of a flag (`engine/flags.py`)."""
+        self.looked.add(MORE)
         linked = self.program.linked.get(id(self.env))
         for other, known in linked[1].get(slot, {}).get(fact.lo, {}).items() if linked is not None else ():
             self.narrow(other, known, ALL)
@@ -251,10 +263,11 @@ class Narrowing:
         whole = summarised(fact)
         if type(whole.lo) not in (int, float) or type(whole.hi) not in (int, float):
             return fact
+        self.looked.add(MORE)
         below, above = (apart_by(self.program, self.env, slot, float(bound)) for bound in (whole.lo, whole.hi))
         if not below and not above:
             return fact
-        old = summarised(self.env[slot])
+        old = summarised(self.at(slot))
         if type(old.lo) is not float:
             below, above = (int(by) if by < math.inf else by for by in (below, above))
         lo, hi = (whole.lo - below if below < math.inf else old.lo), (whole.hi + above if above < math.inf else old.hi)
@@ -304,7 +317,7 @@ class Narrowing:
                 found, out = search.extra.search, search.outs[1]
                 if asked == "lt" or (asked in ("le", "eq") and not found.right):
                     ends = Fact(0, found.size - 1)
-                    if self.env[out] is not None:
+                    if self.at(out) is not None:
                         self.narrow(out, ends, inner)
                     elif inner is ALL and (out, ALL) not in self.known:
                         # Not yet run: what is known of it will be met with what it turns out to be.

@@ -28,6 +28,8 @@ LOOKING: Final = frozenset(RULES[primitives()[n]] for n in ("select_n_p", "cumsu
 #: How many bits tell the values behind one apart.
 SIGNATURE: Final = 4096
 BITS: Final = [1 << k for k in range(SIGNATURE)]
+#: Stands among the slots that somebody looked at for what is in none of them.
+MORE: Final = -1
 
 
 _CONCATENATE: Final = primitives()["concatenate_p"]
@@ -141,12 +143,14 @@ class Program:
         "last",
         "linked",
         "linking",
+        "looks",
         "masks",
         "memo",
         "narrowing",
         "ordered",
         "outs",
         "special",
+        "stale",
         "steps",
         "template",
         "thresholds",
@@ -181,6 +185,11 @@ class Program:
         """By slot: what `refine.narrows` found."""
         self.last: list[Any] | None = None
         """The environment of the latest run: the next one computes again only what its inputs change."""
+        self.looks: dict[Step, list[set[int]]] = {}
+        """By step that looks at more than its operands: the slots that it looked at in that run; one not here may
+        have looked at anything."""
+        self.stale: set[int] = set()
+        """The slots that no step here makes, and of which that run knew something else than is known now."""
         self.linking: Links = {}
         """What is known of other slots by the value of a flag, in the run that is next."""
         self.linked: dict[int, tuple[list[Any], Links]] = {}

@@ -17,7 +17,7 @@ from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.kinds import KIND
 from redzone.engine.levels import ALL, is_of_several
 from redzone.engine.moved import LIMITS, MOVES
-from redzone.engine.program import BITS, SIGNATURE, SIMPLE, Program, Step
+from redzone.engine.program import BITS, MORE, SIGNATURE, SIMPLE, Program, Step
 from redzone.engine.refine_reads import Reads
 from redzone.engine.relations import Infeasible
 from redzone.engine.rounding import APART, PUT_TOGETHER
@@ -49,7 +49,7 @@ class Refiner(Reads):
                 self.learnt |= BITS[known % SIGNATURE]
                 self.fixed = self.fixed or not masks[known]
         if not masks[slot] & self.learnt and not self.fixed:
-            unchanged: Fact = self.env[slot]
+            unchanged: Fact = self.at(slot)
             return unchanged
         self.tentative.clear()
         before = self.budget
@@ -70,7 +70,7 @@ class Refiner(Reads):
             return done
         known = self.found(slot, level) if self.rows else self.known.get(key)
         env = self.env
-        fact: Fact = known if known is not None else env[slot]
+        fact: Fact = known if known is not None else self.at(slot)
         masks, learnt, fixed = self.masks, self.learnt, self.fixed
         if not masks[slot] & learnt:
             return fact
@@ -83,9 +83,10 @@ class Refiner(Reads):
         self.budget -= 1
         cuts = self.cuts
         rule = step.rule
-        facts, changed = [], False
+        facts, changed, looked = [], False, self.looked
         for position, source in enumerate(step.ins):
             before = env[source]
+            looked.add(source)
             if not masks[source] & learnt and not fixed:
                 # Nothing was learnt of it, nor of anything it is made from.
                 facts.append(before)
@@ -146,6 +147,7 @@ class Refiner(Reads):
             for truth in (0, 1):
                 case = Refiner(self.program, self.env)
                 case.nested, case.known, case.rows = True, self.known.copy(), self.rows
+                case.looked = self.looked
                 try:
                     case.assume(factor, truth, inner)
                     value = case.value(slot, level)
@@ -166,6 +168,7 @@ class Refiner(Reads):
         In each of the others it says more of what that branch computed, and so of its other results. One of them was
         taken: what all of them say, joined, holds. Of floats nothing is taken out of a branch.
         """
+        self.looked.add(MORE)
         found: list[Fact | None] = []
         ways: list[tuple[int, Refiner]] = []
         which = step.outs.index(slot)
@@ -213,7 +216,7 @@ class Refiner(Reads):
 
     def learn(self, slot: int, fact: Fact) -> None:
         """Note what is known of a result of a cond beside another, of which all that follows was said already."""
-        old: Any = self.known.get((slot, ALL)) or self.env[slot]
+        old: Any = self.known.get((slot, ALL)) or self.at(slot)
         if old is None or slot in self.program.unknown or slot in self.anew or not _comparable(old, fact):
             return
         new = meet(old, fact)
@@ -242,7 +245,7 @@ class Refiner(Reads):
         if kind in ("add", "sub"):
             if into in ("mul", "div"):
                 return after
-            for fact in [self.env[source] for source in made.ins]:
+            for fact in [self.at(source) for source in made.ins]:
                 if fact.step == 0 and type(fact.lo) is float:
                     far = max(far, abs(fact.lo))
         info, lo, hi = dtype_info(made.eqn.outvars[0].aval.dtype), after.lo, after.hi
@@ -256,7 +259,7 @@ class Refiner(Reads):
         """Whether a maximum, minimum or clamp may be nothing to the compiler, as no number is above infinity."""
         if step.eqn.primitive not in LIMITS:
             return False
-        facts = [self.env[one] for one in step.ins]
+        facts = [self.at(one) for one in step.ins]
         return any(type(fact.lo) is float and fact.lo == fact.hi and math.isinf(fact.lo) for fact in facts)
 
 

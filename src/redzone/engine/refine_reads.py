@@ -30,7 +30,7 @@ class Reads(Reductions):
     __slots__ = ()
 
     def _read(self, step: Step, fact: Fact, level: Any) -> None:
-        table, source = self.env[step.ins[0]], step.eqn.invars[0].aval
+        table, source = self.at(step.ins[0]), step.eqn.invars[0].aval
         if type(table.lo) is not np.ndarray or not dtype_info(source.dtype).integral:
             return
         shape = source.shape

@@ -51,6 +51,7 @@ class Reductions(Elementwise):
             return
         there = type(self)(self.program, self.env)
         there.nested, there.known = True, {key: known for key, known in self.known.items() if key[1] is ALL}
+        there.looked = self.looked
         there.narrow(step.ins[0], TRUE, HERE)
         there.again()
         for (other, level), learnt in there.known.items():
@@ -62,7 +63,7 @@ class Reductions(Elementwise):
         if self.whole(step, fact, level):
             return
         if not fact.nan and has_elements(step.eqn.invars[0].aval):
-            old = summarised(self.env[step.ins[0]])
+            old = summarised(self.at(step.ins[0]))
             self.narrow_all(step, Fact(old.lo, summarised(fact).hi, 1, old.nan), level)
 
     def _least(self, step: Step, fact: Fact, level: Any) -> None:
@@ -70,7 +71,7 @@ class Reductions(Elementwise):
         if self.whole(step, fact, level):
             return
         if not fact.nan and has_elements(step.eqn.invars[0].aval):
-            old = summarised(self.env[step.ins[0]])
+            old = summarised(self.at(step.ins[0]))
             self.narrow_all(step, Fact(summarised(fact).lo, old.hi, 1, old.nan), level)
 
     def narrow_all(self, step: Step, fact: Fact, level: Any) -> None:

@@ -33,7 +33,7 @@ Plan = tuple[list[Step], int]
 
 def tabulated(program: Program, env: list[Any], step: Step, known: Fact) -> Fact:
     """What a scalar step yields, found for each value of the one number it is made from; `known` if there is none."""
-    source = _source(program, step.outs[0])
+    source = one_source(program, step.outs[0])
     if source < 0 or source == step.outs[0]:
         return known
     given: Fact = env[source]
@@ -75,7 +75,7 @@ def made_from(program: Program, steps: Sequence[Step], source: int, value: int, 
     return facts[out]
 
 
-def _source(program: Program, slot: int) -> int:
+def one_source(program: Program, slot: int) -> int:
     """The slot of the one number that a number is made from by plain steps; `NONE`, or `SEVERAL`."""
     known: dict[int, int] = program.memo.setdefault("sources", {})
     defs, template = program.defs, program.template

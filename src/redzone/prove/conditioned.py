@@ -17,7 +17,6 @@ from redzone.access.site import Site
 from redzone.domains import Fact, summarised
 from redzone.domains.symbolic import is_symbolic
 from redzone.engine import Analysis, Seen
-from redzone.engine.program import Program
 from redzone.frontend.trace import Traced
 from redzone.prove.conditions import (
     Common,
@@ -27,8 +26,6 @@ from redzone.prove.conditions import (
     narrowed,
     propose,
     provable,
-    proves,
-    restricted,
 )
 from redzone.prove.exact import Exact, Outcome, Use
 from redzone.prove.made_of import leaves_made_of
@@ -39,6 +36,7 @@ from redzone.prove.purse import Purse
 from redzone.prove.seeking import LARGE, Seeking, is_integer, is_near
 from redzone.prove.states import is_flag
 from redzone.prove.sweep import Sweep, relevant
+from redzone.prove.trials import Trials
 from redzone.prove.witness import hanging_on, has_sizes, is_free
 from redzone.stages import recorded, staged
 
@@ -65,14 +63,11 @@ class Conditioned(Seeking):
         self.timings = {"exact": 0.0, "conditions": 0.0, "witness": 0.0}
         limits = {"masks": 600 + size // 4, "derive": 600 + size // 4, "prove": 1200 + size // 2}
         self.work = {name: Work(limit, EACH) for name, limit in limits.items()}
-        self.visits = 0
-        """How many steps the proofs of conditions took."""
+        self.trials = Trials(analysis, self.facts)
         self.in_lanes: set[int] = set()
         """The accesses that a condition keeps inside in running lanes, not in those of a batched loop that are done."""
         self.used: dict[int, list[Use]] = {}
         """By access: the uses in which it may be seen outside, where that is known of all its uses."""
-        self.parts: dict[frozenset[int], Program] = {}
-        """By accesses: the part of the program that decides them."""
 
     def proved(self, open_sites: list[tuple[Site, list[Seen]]], proposals: dict[int, Proposal]) -> set[int]:
         """The accesses that a condition on the inputs is proved to keep inside; `proposals` gets one for each."""
@@ -113,7 +108,7 @@ class Conditioned(Seeking):
         for key, proposal in proposals.items():
             if not proposal.relations and not proposal.seen:
                 groups.setdefault(proposal.key(), []).append(key)
-        before, doubted = self.visits, set()
+        before, doubted = self.trials.visits, set()
         for sites in list(groups.values())[:GROUPS]:
             left = {*sites}
             for needs in self.without_and_with_ends(proposals[sites[0]].needs):
@@ -125,7 +120,7 @@ class Conditioned(Seeking):
                         proposals[key].needs = needs
                     left -= found
             doubted |= left
-        self.visits = before
+        self.trials.visits = before
         return {key: proposal for key, proposal in proposals.items() if key not in doubted}
 
     def where_seen(self, exact: Exact, site: Site, seen: list[Seen]) -> Outcome | None:
@@ -304,7 +299,7 @@ class Conditioned(Seeking):
 
     def can_afford(self) -> bool:
         """Whether proving conditions has not taken much longer than the analysis did."""
-        return self.visits <= 2 * self.analysis.visits + CHEAP
+        return self.trials.visits <= 2 * self.analysis.visits + CHEAP
 
     def each_alone(self, sweep: Sweep, sites: Sequence[int], proposals: dict[int, Proposal]) -> set[int]:
         """The accesses that what was asked for them alone proves, which is their condition then."""
@@ -375,12 +370,9 @@ class Conditioned(Seeking):
 
     @recorded("validate")
     def proves(self, facts: Sequence[Fact], sites: Sequence[int]) -> tuple[set[int], dict[int, list[Seen]]]:
-        key = frozenset(sites)
-        part = self.parts.get(key)
-        if part is None:
-            part = self.parts[key] = restricted(self.analysis.program, key)
-        found, seen, visits = proves(part, facts, sites)
-        self.visits += visits
+        outcomes = self.trials.under(facts, sites)
+        found = {key for key, outcome in outcomes.items() if outcome.inside}
+        seen = {key: outcome.seen for key, outcome in outcomes.items()}
         missed = {key for key in found if not seen[key] and self.is_steered_away(key, facts)}
         if missed:
             found, seen = found - missed, {key: one for key, one in seen.items() if key not in missed}
@@ -419,7 +411,7 @@ class Conditioned(Seeking):
                 whole = summarised(self.facts[leaf])
                 if np.all(need.hi >= whole.hi) if above else np.all(need.lo <= whole.lo):
                     continue
-                if self.visits > 3 * self.analysis.visits + CHEAP:
+                if self.trials.visits > 3 * self.analysis.visits + CHEAP:
                     return needs
                 weaker = {**needs, leaf: Need(need.lo, FAR) if above else Need(-FAR, need.hi)}
                 facts = narrowed(self.facts, weaker)

@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -14,9 +14,9 @@ import numpy as np
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
 from redzone.domains.fact import SMALL, flushed
 from redzone.domains.symbolic import at_most, is_inconclusive, smaller
-from redzone.engine import Seen, run_forward
+from redzone.engine import Seen
 from redzone.engine.forward import Context, Runner
-from redzone.engine.program import COND, OBSERVE, Program, Step
+from redzone.engine.program import COND, Step
 from redzone.frontend.trace import Input
 from redzone.prove.need import FAR, Lost, Need, beside, hashable, is_far
 from redzone.prove.needs import Shared, Walk
@@ -210,83 +210,6 @@ def narrowed(facts: Sequence[Fact], needs: dict[int, Need]) -> list[Fact] | None
             return None
         result[leaf] = new
     return result
-
-
-def proves(
-    program: Program, facts: Sequence[Fact], sites: Sequence[int]
-) -> tuple[set[int], dict[int, list[Seen]], int]:
-    """Which of these accesses are proved inside by a forward run on these inputs, what it saw of them, its steps.
-
-    The program is one `restricted` to them.
-    """
-    runner, found = run_forward(program, facts, Counter())
-    running = {s: [one for one in found.get(s, ()) if one.context.lanes] for s in sites}
-    seen = {s: [one for one in found.get(s, ()) if not one.context.lanes] for s in sites}
-    inside = {s for s in sites if all(one.inside for one in seen[s]) or stays_in_lanes(seen[s], running[s])}
-    return inside, seen, runner.visits
-
-
-def stays_in_lanes(seen: Sequence[Seen], running: Sequence[Seen]) -> bool:
-    """Whether an access is inside in every lane of a batched loop that still runs, and is met nowhere else.
-
-    A loop whose lanes see each other has no run for running lanes alone, though it may share the access with one that
-    has: each way to the access must lead through a loop with such a run beside it.
-    """
-    loops = {(id(c.parent), id(c.step)) for one in running for c in _around(one.context) if c.lanes}
-
-    def is_beside(context: Context | None) -> bool:
-        if context is None or context.lanes:
-            return False
-        # A run can stand for further calls with equal facts.
-        callers = (context.parent, *(parent for parent, _ in context.others))
-        return (id(context.parent), id(context.step)) in loops or all(map(is_beside, callers))
-
-    return bool(running) and all(one.inside for one in running) and all(is_beside(one.context) for one in seen)
-
-
-def _around(context: Context | None) -> Iterator[Context]:
-    """A run and those it is part of."""
-    while context is not None:
-        yield context
-        context = context.parent
-
-
-def restricted(program: Program, sites: Set[int]) -> Program:
-    """The part of a program that decides these accesses, over the same slots."""
-    holding: dict[int, bool] = {}
-
-    def holds(body: Program) -> bool:
-        if id(body) not in holding:
-            holding[id(body)] = any(
-                (step.site is not None and id(step.eqn) in sites) or any(holds(b) for b in step.bodies)
-                for step in body.steps
-            )
-        return holding[id(body)]
-
-    kept: set[Step] = set()
-    waiting = [*(one.slot for one in program.assumptions), *program.equal.values()]
-    for step in program.steps:
-        if id(step.eqn) in sites if step.kind == OBSERVE else any(holds(body) for body in step.bodies):
-            kept.add(step)
-            waiting += step.reads()
-    while waiting:
-        made = program.defs.get(waiting.pop())
-        if made is not None and made not in kept:
-            kept.add(made)
-            waiting += made.reads()
-    part = Program(program.jaxpr)
-    part.steps = [step for step in program.steps if step in kept]
-    part._masks, part._deps, part._compared = program.behind(), program.depends(), program.compared()
-    part.assumptions, part.lanes, part.unknown = program.assumptions, program.lanes, program.unknown
-    part.anew, part.computed = program.anew, program.computed
-    part.last, part.narrowing, part.equal = program.last, program.narrowing, program.equal
-    part.template, part.inputs, part.outs, part.defs = (
-        program.template,
-        program.inputs,
-        program.outs,
-        program.defs,
-    )
-    return part
 
 
 #: By input and identity of what is asked of it: that, and its conditions.

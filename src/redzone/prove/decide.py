@@ -21,7 +21,7 @@ from redzone.prove.blame import loss_of, lost_at
 from redzone.prove.buffers import Buffers
 from redzone.prove.chain import chain_of
 from redzone.prove.conditioned import EACH, Conditioned
-from redzone.prove.conditions import Proposal, Told, as_conditions, stays_in_lanes
+from redzone.prove.conditions import Proposal, Told, as_conditions
 from redzone.prove.declared import declared_by, is_own_word
 from redzone.prove.exact import Exact
 from redzone.prove.last import UNSEEN, seen_before_the_last
@@ -34,6 +34,7 @@ from redzone.prove.plainer import plainer
 from redzone.prove.purse import Purse
 from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SHORT, is_near, is_outside
 from redzone.prove.seen import is_close
+from redzone.prove.trials import stays_in_lanes
 from redzone.prove.witness import DRAWS, at_random, beside_none, has_sizes
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from typing import Any, Final
 
@@ -12,6 +11,8 @@ from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.fact import NORMAL
 from redzone.domains.symbolic import at_most, is_symbolic
 from redzone.engine.program import Step
+
+_ndarray: Final = np.ndarray
 
 #: Stands for "no bound" in both directions.
 FAR: Final = 2**62
@@ -32,27 +33,32 @@ class Lost(Exception):
         self.step = step
 
 
-@dataclasses.dataclass(slots=True)
 class Need:
     """Bounds a value must keep: numbers, or arrays broadcastable to the value."""
 
-    lo: Any
-    hi: Any
-    loose: bool = False
-    """Whether the program itself limits the value before it is used: then what it is made from by a small step need not
-    leave room for that step."""
+    __slots__ = ("hi", "lo", "loose")
+
+    def __init__(self, lo: Any, hi: Any, loose: bool = False) -> None:
+        self.lo = lo
+        self.hi = hi
+        self.loose = loose
+        """Whether the program itself limits the value before it is used: then what it is made from by a small step need
+        not leave room for that step."""
+
+    def __repr__(self) -> str:
+        return f"Need({self.lo}, {self.hi}{', loose' if self.loose else ''})"
 
     def met_by(self, fact: Fact) -> bool:
-        low, high, lo, hi = bounds = (fact.lo, fact.hi, self.lo, self.hi)
+        low, high, lo, hi = fact.lo, fact.hi, self.lo, self.hi
         if type(low) is int and type(high) is int and type(lo) is int and type(hi) is int:
             return lo <= low and high <= hi
-        if not any(type(x) is np.ndarray for x in bounds):
+        if not (type(low) is _ndarray or type(high) is _ndarray or type(lo) is _ndarray or type(hi) is _ndarray):
             return bool(at_most(lo, low)) and bool(at_most(high, hi))
-        if any(is_symbolic(x) for x in bounds):
+        if is_symbolic(low) or is_symbolic(high) or is_symbolic(lo) or is_symbolic(hi):
             # An array of numbers beside an expression of sizes: each is held against the farthest of the other.
             need, whole = self.uniform(), summarised(fact)
             return bool(at_most(need.lo, whole.lo)) and bool(at_most(whole.hi, need.hi))
-        return bool(np.all(np.asarray(fact.lo >= self.lo))) and bool(np.all(np.asarray(fact.hi <= self.hi)))
+        return _holds(low >= lo) and _holds(high <= hi)
 
     def unmet_by(self, fact: Fact) -> Need | None:
         """What of it a fact does not already say; None where that says it all."""
@@ -60,28 +66,33 @@ class Need:
             return None
         if is_apart(self.lo) or is_apart(self.hi) or fact.kept:
             return self
-        whole = summarised(fact)
-        if any(type(bound) is not int for bound in (whole.lo, whole.hi, self.lo, self.hi)):
+        low, high = fact.lo, fact.hi
+        if type(low) is not int or type(high) is not int or type(self.lo) is not int or type(self.hi) is not int:
             return self
         # What ends where its integer type does may be about to wrap: it has to be kept from that.
-        above = whole.lo >= self.lo and whole.lo not in _LEAST
-        below = whole.hi <= self.hi and whole.hi not in _MOST
+        above = low >= self.lo and low not in _LEAST
+        below = high <= self.hi and high not in _MOST
         return Need(-FAR if above else self.lo, FAR if below else self.hi, self.loose)
 
     def uniform(self) -> Need:
         """The strongest of these needs, for every element."""
         if type(self.lo) is np.ndarray or type(self.hi) is np.ndarray:
-            return Need(_one(np.max, self.lo), _one(np.min, self.hi), self.loose)
+            lo = self.lo.max().item() if type(self.lo) is _ndarray else self.lo
+            hi = self.hi.min().item() if type(self.hi) is _ndarray else self.hi
+            return Need(lo, hi, self.loose)
         return self
+
+    def shape(self) -> tuple[int, ...]:
+        """The dimensions along which it may differ between elements."""
+        low: tuple[int, ...] = self.lo.shape if is_apart(self.lo) else ()
+        high: tuple[int, ...] = self.hi.shape if is_apart(self.hi) else ()
+        return high if low == high or not low else low if not high else np.broadcast_shapes(low, high)
 
     def plain(self) -> Need:
         """The same, told by one pair of numbers where every element is asked for the same."""
         if not (is_apart(self.lo) or is_apart(self.hi)) or is_symbolic(self.lo) or is_symbolic(self.hi):
             return self
-        if np.size(self.lo) == 0 or np.size(self.hi) == 0:
-            return self
-        same = bool(np.all(self.lo == np.max(self.lo))) and bool(np.all(self.hi == np.min(self.hi)))
-        return self.uniform() if same else self
+        return self.uniform() if _is_one_for_all(self.lo) and _is_one_for_all(self.hi) else self
 
     def both(self, other: Need) -> Need:
         a, b = _alike(self, other)
@@ -89,15 +100,12 @@ class Need:
 
     def same(self, other: Need) -> bool:
         """Whether another asks for the same."""
-        return self.loose == other.loose and (hashable(self.lo), hashable(self.hi)) == (
-            hashable(other.lo),
-            hashable(other.hi),
-        )
+        return self.loose == other.loose and _is_same(self.lo, other.lo) and _is_same(self.hi, other.hi)
 
     def is_like(self, other: Need) -> bool:
         """Whether both can be asked for at once without asking more of any element."""
         bounds = (self.lo, self.hi, other.lo, other.hi)
-        return not any(map(is_symbolic, bounds)) and len({x.ndim for x in bounds if is_apart(x)}) < 2
+        return not any(is_symbolic(x) for x in bounds) and len({x.ndim for x in bounds if is_apart(x)}) < 2
 
     def either(self, other: Need) -> Need:
         a, b = _alike(self, other)
@@ -127,19 +135,40 @@ def _inward(bound: Any, toward: float, dtype: Any) -> Any:
     return float(beside(held, toward, dtype)) if beyond else held
 
 
-def _one(strongest: Any, bound: Any) -> Any:
-    return bound if is_symbolic(bound) else strongest(bound).item()
-
-
 def is_apart(bound: Any) -> bool:
     """Whether a bound differs between elements."""
-    return type(bound) is np.ndarray and bound.ndim > 0
+    return type(bound) is _ndarray and bound.ndim > 0
+
+
+def _holds(compared: Any) -> bool:
+    """Whether a comparison of bounds came out true, for all elements where it was one of arrays."""
+    return bool(compared.all()) if type(compared) is _ndarray else bool(compared)
+
+
+def _is_one_for_all(bound: Any) -> bool:
+    """Whether a bound is the same number for all elements, of which there are some."""
+    if type(bound) is not _ndarray:
+        return True
+    if bound.size == 0:
+        return False
+    # Most that differ do so between their ends, which is seen without looking at all of them.
+    first = bound.item(0)
+    return bool(bound.item(-1) == first) and bool((bound == first).all())
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    """Whether two bounds are equal, and told in the same way."""
+    if a is b:
+        return True
+    if type(a) is _ndarray and type(b) is _ndarray:
+        return bool(a.shape == b.shape) and bool(a.tobytes() == b.tobytes())
+    return type(a) is not _ndarray and type(b) is not _ndarray and bool(a == b)
 
 
 def _alike(a: Need, b: Need) -> tuple[Need, Need]:
     bounds = (a.lo, a.hi, b.lo, b.hi)
     ranks = {x.ndim for x in bounds if is_apart(x)}
-    mixed = len(ranks) > 1 or (ranks and any(map(is_symbolic, bounds)))
+    mixed = len(ranks) > 1 or (ranks and any(is_symbolic(x) for x in bounds))
     return (a.uniform(), b.uniform()) if mixed else (a, b)
 
 

@@ -20,13 +20,18 @@ def _pieces(need: Need, shape: Any) -> Need:
     """The need with bounds of the value's rank where they differ between elements."""
     if not is_apart(need.lo) and not is_apart(need.hi):
         return need
-    rank = len(shape)
-    lo, hi = (
-        x.reshape((1,) * (rank - np.ndim(x)) + np.shape(x)) if np.ndim(x) else np.full((1,) * rank, x)
-        for x in (need.lo, need.hi)
-    )
-    lo, hi = np.broadcast_arrays(lo, hi)
+    lo, hi = _of_rank(need.lo, len(shape)), _of_rank(need.hi, len(shape))
+    if lo.shape != hi.shape:
+        lo, hi = np.broadcast_arrays(lo, hi)
     return Need(lo, hi)
+
+
+def _of_rank(bound: Any, rank: int) -> np.ndarray:
+    """A bound as an array of so many dimensions."""
+    if not is_apart(bound):
+        return np.full((1,) * rank, bound)
+    array: np.ndarray = bound
+    return array if array.ndim == rank else array.reshape((1,) * (rank - array.ndim) + array.shape)
 
 
 def _is_symbolic(need: Need) -> bool:
@@ -71,7 +76,11 @@ def _squeeze(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple
     if not is_apart(need.lo):
         return [(0, need)]
     axes = tuple(step.eqn.params["dimensions"])
-    return [(0, Need(np.expand_dims(need.lo, axes), np.expand_dims(need.hi, axes)))]
+    rank = need.lo.ndim + len(axes)
+    shape = list(need.lo.shape)
+    for axis in sorted([axis % rank for axis in axes]):
+        shape.insert(axis, 1)
+    return [(0, Need(need.lo.reshape(shape), need.hi.reshape(shape)))]
 
 
 def _transpose(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
@@ -95,15 +104,16 @@ def _slice(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[i
     p, shape = step.eqn.params, step.eqn.invars[0].aval.shape
     strides = p["strides"] or (1,) * len(shape)
     need = _pieces(need, step.eqn.outvars[0].aval.shape)
-    cut = [d for d, n in enumerate(shape) if (p["start_indices"][d], p["limit_indices"][d], strides[d]) != (0, n, 1)]
-    full = [shape[d] if d in cut else (need.lo.shape[d] if np.ndim(need.lo) else 1) for d in range(len(shape))]
-    if any(type(n) is not int for n in full) or int(np.prod(full)) > APART or _is_symbolic(need):
+    starts, limits, known = p["start_indices"], p["limit_indices"], need.lo.shape if is_apart(need.lo) else None
+    full: list[Any] = []
+    cut: list[slice] = []
+    for d, n in enumerate(shape):
+        whole = (starts[d], limits[d], strides[d]) == (0, n, 1)
+        full.append(n if not whole else 1 if known is None else known[d])
+        cut.append(slice(None) if whole else slice(starts[d], limits[d], strides[d]))
+    if any(type(n) is not int for n in full) or math.prod(full) > APART or _is_symbolic(need):
         return [(0, need.uniform())]
-    window = tuple(
-        slice(p["start_indices"][d], p["limit_indices"][d], strides[d]) if d in cut else slice(None)
-        for d in range(len(shape))
-    )
-    lo, hi = np.full(full, -FAR), np.full(full, FAR)
+    lo, hi, window = np.full(full, -FAR), np.full(full, FAR), tuple(cut)
     lo[window], hi[window] = need.lo, need.hi
     return [(0, Need(lo, hi))]
 

@@ -342,11 +342,10 @@ class Walk:
 
         def ask(position: int, lo: Any, hi: Any) -> None:
             wanted = Need(lo, hi, need.loose).plain()
-            apart = is_apart(wanted.lo) or is_apart(wanted.hi)
-            if apart and len(step.ins) == len(step.eqn.invars) and step.rule is not SAME:
+            asked = wanted.shape()
+            if asked and len(step.ins) == len(step.eqn.invars) and step.rule is not SAME:
                 # An operand of fewer elements than the result stands beside each of them.
                 shape = step.eqn.invars[position].aval.shape
-                asked = np.broadcast_shapes(np.shape(lo), np.shape(hi))
                 if len(asked) != len(shape) or any(n != 1 and n != m for n, m in zip(asked, shape, strict=True)):
                     wanted = wanted.uniform()
             self.reach(context, step.ins[position], wanted, stop, at)
