@@ -27,7 +27,7 @@ _SUB_P: Final = primitives()["sub_p"]
 
 def _over_shards(frame: Frame, eqn: Any) -> Rule | None:
     """The rule of a sum over named axes, where it is known how many shards lie along them."""
-    shards = frame.slicer.shards(a for a in eqn.params["axes"] if not isinstance(a, int | np.integer))
+    shards = frame.slicer.shards(a for a in eqn.params["axes"] if not isinstance(a, (int, np.integer)))
     if shards is None:
         return None
 

@@ -81,7 +81,7 @@ def put_together(env: list[Any], step: Step, found: Interleaved, plain: Fact) ->
 
 def _config(eqn: Any) -> list[tuple[Any, ...]]:
     return [
-        tuple(int(n) if isinstance(n, int | np.integer) else n for n in edges) for edges in eqn.params["padding_config"]
+        tuple(int(n) if isinstance(n, (int, np.integer)) else n for n in edges) for edges in eqn.params["padding_config"]
     ]
 
 

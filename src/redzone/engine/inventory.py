@@ -261,4 +261,4 @@ def constants_of(eqn: Any) -> list[tuple[Any, range]]:
 
 
 def _has_jaxpr(params: dict[str, Any]) -> bool:
-    return any(hasattr(v, "eqns") or hasattr(v, "jaxpr") or isinstance(v, tuple | list) for v in params.values())
+    return any(hasattr(v, "eqns") or hasattr(v, "jaxpr") or isinstance(v, (tuple, list)) for v in params.values())

@@ -173,7 +173,7 @@ def is_of_quotients(frame: Any, eqn: Any) -> bool:
 def _value(factor: Factor) -> Any:
     """The number that a constant is, or its numbers."""
     value = factor.atom.val if type(factor.atom) is Literal else factor.frame.consts[factor.atom]
-    return value if isinstance(value, int | float | bool) else np.asarray(value)
+    return value if isinstance(value, (int, float, bool)) else np.asarray(value)
 
 
 def _is_at_hand(frame: Any, factor: Factor) -> bool:

@@ -47,6 +47,6 @@ def near_to(facts: list[Fact], thresholds: tuple[Any, ...]) -> tuple[Any, ...]:
         for bound in (fact.lo, fact.hi):
             if type(bound) is int and abs(bound) < 2**31 - 1:
                 found |= {bound - 1, bound, bound + 1}
-            elif not isinstance(bound, int | float):
+            elif not isinstance(bound, (int, float)):
                 symbolic += [bound - 1, bound, bound + 1]
     return (*sorted(found), *symbolic)

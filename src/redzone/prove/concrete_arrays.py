@@ -110,7 +110,7 @@ def _reduction(*names: str, function: Any, first: Callable[[Any], Any]) -> None:
 
     def rule(eqn: Any, x: Any, *others: Any) -> Any:
         axes = eqn.params["axes"]
-        if others or not all(isinstance(a, int | np.integer) for a in axes):
+        if others or not all(isinstance(a, (int, np.integer)) for a in axes):
             raise NotImplementedError("over devices")
         one_zero(x)
         initial = np.asarray(first(dtype_info(x.dtype))).astype(x.dtype)

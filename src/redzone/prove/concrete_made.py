@@ -272,4 +272,4 @@ def _window(shape: Any, sizes: Any) -> Callable[[Any], tuple[slice, ...]]:
 
 
 def _is_known(*shapes: Any) -> bool:
-    return all(isinstance(n, int | np.integer) for shape in shapes for n in shape)
+    return all(isinstance(n, (int, np.integer)) for shape in shapes for n in shape)

@@ -81,7 +81,7 @@ def propose(seen: Sequence[Seen], common: Common, wrapping: bool = True) -> Prop
             except Lost as error:
                 lost = error
             except Exception as other:
-                if not is_inconclusive(other) and not isinstance(other, TypeError | OverflowError):
+                if not is_inconclusive(other) and not isinstance(other, (TypeError, OverflowError)):
                     raise
                 lost = Lost(None, "it hangs on sizes without a number" if is_inconclusive(other) else str(other))
     common.budget -= walk.given - max(walk.budget, 0)

@@ -50,7 +50,7 @@ def _rev(self: Elements, context: Context, step: Step, place: Place) -> list[Pie
 
 def _slice(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
     starts, strides = step.eqn.params["start_indices"], step.eqn.params["strides"] or (1,) * len(place)
-    if any(not isinstance(n, int | np.integer) for n in (*starts, *strides)):
+    if any(not isinstance(n, (int, np.integer)) for n in (*starts, *strides)):
         raise NotAffine
     there = tuple(p * int(k) + int(s) for p, s, k in zip(place, starts, strides, strict=True))
     return self.value(context, step.ins[0], there)

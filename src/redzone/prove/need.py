@@ -188,7 +188,7 @@ def hashable(bound: Any) -> Any:
 
 def is_far(bound: Any) -> bool:
     """Whether a bound stands for none."""
-    return isinstance(bound, int | float) and abs(bound) >= FAR
+    return isinstance(bound, (int, float)) and abs(bound) >= FAR
 
 
 def beside(number: Any, toward: float | None, dtype: Any) -> Any:

@@ -101,7 +101,7 @@ def digits(context: Context, step: Step, need: Need) -> list[tuple[int, Need]] |
     whole, steps = need.uniform(), [_step_of(context, slot, TERMS) for slot in step.ins]
     large = int(steps[1] > steps[0])
     width, one = steps[large], steps[1 - large]
-    if not all(isinstance(end, int | float) for end in (whole.lo, whole.hi)) or is_far(whole.lo) or is_far(whole.hi):
+    if not all(isinstance(end, (int, float)) for end in (whole.lo, whole.hi)) or is_far(whole.lo) or is_far(whole.hi):
         return None
     if one < 1 or width % one or width // one < 2 or whole.hi - whole.lo < 2 * width - one:
         return None

@@ -229,7 +229,7 @@ class Planning:
 
 def plain(value: Any) -> Any:
     """A value as numpy has it, where numpy can have it; a random key as its words."""
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, (np.ndarray, np.generic)):
         return value
     if is_key(value):
         return words(value)

@@ -155,7 +155,7 @@ class Sweep(Walk):
         except Lost:
             self.lost |= self.mine
         except Exception as error:
-            if not is_inconclusive(error) and not isinstance(error, TypeError | OverflowError | ValueError):
+            if not is_inconclusive(error) and not isinstance(error, (TypeError, OverflowError, ValueError)):
                 raise
 
     def select(self, context: Context, step: Step, need: Need, stop: Any, at: int) -> None:

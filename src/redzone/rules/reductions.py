@@ -347,13 +347,13 @@ def _exchanged(eqn: Any, *facts: Fact) -> Any:
 @rule("psum_p", "psum2_p", "psum_invariant_p", elsewhere=True)
 def _psum(eqn: Any, *facts: Fact) -> Any:
     """Where an axis is named, how many shards lie along it is for the slicer to say."""
-    named = any(not isinstance(a, int | np.integer) for a in eqn.params["axes"])
+    named = any(not isinstance(a, (int, np.integer)) for a in eqn.params["axes"])
     return anything(eqn) if named else summed_up(eqn, facts, 1)
 
 
 def summed_up(eqn: Any, facts: tuple[Fact, ...], shards: int) -> Any:
     """Sums over dimensions that vmap has put in place of named axes, and then over so many shards."""
-    axes = [int(a) for a in eqn.params["axes"] if isinstance(a, int | np.integer)]
+    axes = [int(a) for a in eqn.params["axes"] if isinstance(a, (int, np.integer))]
     groups = eqn.params.get("axis_index_groups") is not None
     found = [
         _over_shards(_summed_along(a, v.aval.shape, axes, out), shards, groups, out)
