@@ -7,7 +7,7 @@ level of scalars and of conditions known to hold everywhere; there any equation 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -15,9 +15,9 @@ from redzone.domains import Fact, settle, summarised
 from redzone.domains.symbolic import is_inconclusive
 
 #: Known by its identity, which a tuple of a known type loses when it is compiled.
-ALL: Any = ("all",)
+ALL: Final[Any] = ("all",)
 #: The level of one element, any of them.
-HERE: Any = ("here",)
+HERE: Final[Any] = ("here",)
 #: The last part of a level that is about every element along some dimensions.
 ROW = "row"
 
