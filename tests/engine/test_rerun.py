@@ -99,6 +99,33 @@ def test_a_second_run_gives_what_a_first_would() -> None:
         assert facts(program, *inputs) == facts(sliced(two_indices, TABLE, INT, INT), *inputs)
 
 
+def behind_a_condition(table: Any, i: Any, j: Any) -> Any:
+    """An index that hangs on j, but only on whether it is positive."""
+    more = lax.convert_element_type(j > 0, jnp.int32)
+    return lax.dynamic_slice(table, (lax.select(i < 10, lax.max(i, jnp.int32(0)) + more, jnp.int32(0)),), (1,))
+
+
+def test_a_select_keeps_its_result_while_all_it_looked_at_is_the_same() -> None:
+    program = sliced(behind_a_condition, TABLE, INT, INT)
+    runner = Runner(lambda *_: None, Counter(), True)
+
+    def visited(i: Fact, j: Fact) -> int:
+        before, given = runner.visits, {1: i, 2: j}
+        env = runner.run(program, [given[position] for position, _ in program.inputs], False)
+        fresh = sliced(behind_a_condition, TABLE, INT, INT)
+        plain = Runner(lambda *_: None, Counter(), True).run(fresh, [given[p] for p, _ in fresh.inputs], False)
+        for step, other in zip(program.steps, fresh.steps, strict=True):
+            assert [env[out].key() for out in step.outs] == [plain[out].key() for out in other.outs]
+        return runner.visits - before
+
+    visited(Fact(-9, 90), Fact(-5, 5))
+    # The comparison alone, which comes out either way as before.
+    assert visited(Fact(-9, 90), Fact(-4, 4)) == 1
+    assert visited(Fact(-9, 90), Fact(1, 4)) > 1
+    assert visited(Fact(-9, 8), Fact(1, 4)) > 1
+    assert visited(Fact(-9, 90), Fact(-5, 5)) > 1
+
+
 def test_nothing_runs_twice_for_the_same_inputs() -> None:
     program = sliced(two_indices, TABLE, INT, INT)
     runner = Runner(lambda *_: None, Counter(), True)

@@ -154,18 +154,22 @@ class Narrowing:
         self.pairs.clear()
 
     def compare(self, step: Step, relation: str, level: Any) -> None:
-        if dtype_info(step.eqn.invars[0].aval.dtype).kind not in "biu":
+        if not step.given().integral:
             self.compare_floats(step, relation, level)
             return
+        self.compare_with(step, 0, relation, level)
+        self.compare_with(step, 1, FLIPPED[relation], level)
+
+    def compare_with(self, step: Step, mine: int, relation: str, level: Any) -> None:
+        """What one of two compared integers must be beside the other."""
+        a, b = self.operand(step, mine, level), self.operand(step, 1 - mine, level)
+        if is_met(relation, a, b):
+            return
+        is_plain = type(a.lo) is int and type(b.lo) is int
         # An operand that is spread beside the other is met by all of it, and meets each element where it lies.
-        invars, shape = step.eqn.invars, step.eqn.outvars[0].aval.shape
-        for mine, asked in ((0, relation), (1, FLIPPED[relation])):
-            a, b = self.operand(step, mine, level), self.operand(step, 1 - mine, level)
-            if is_met(asked, a, b):
-                continue
-            if invars[mine].aval.shape != shape:
-                a, b = summarised(a), summarised(b)
-            self.narrow_operand(step, mine, satisfying(asked, a, b), level)
+        if not is_plain and step.eqn.invars[mine].aval.shape != step.eqn.outvars[0].aval.shape:
+            a, b = summarised(a), summarised(b)
+        self.narrow_operand(step, mine, satisfying(relation, a, b), level)
 
     def compare_floats(self, step: Step, relation: str, level: Any, or_nan: bool = False) -> None:
         """A float comparison that holds excludes NaN.
@@ -203,16 +207,17 @@ class Narrowing:
             old = self.at(slot)
             if old is None:
                 return
-        if type(fact.lo) is np.ndarray and type(old.lo) is np.ndarray and fact.lo.ndim != old.lo.ndim:
+        is_plain = type(fact.lo) is int or type(old.lo) is int
+        if not is_plain and fact.kept and old.kept and fact.lo.ndim != old.lo.ndim:
             fact = summarised(fact)
-        if slot in self.anew and not self.promised:
+        if self.anew and slot in self.anew and not self.promised:
             fact = self.as_computed_anew(slot, fact)
         new = meet(old, fact)
         if new is None:
             raise Infeasible
         if new is old or (new.step == old.step and _same(new, old)):
             return
-        if slot in self.program.unknown:
+        if self.program.unknown and slot in self.program.unknown:
             # It stands for every value of its type that nobody asked about: of which is this said?
             return
         step = self.defs.get(slot)
@@ -234,8 +239,8 @@ class Narrowing:
         if fact.step == 0:
             # At the positions considered it is this constant, also where elements are kept apart.
             new = fact
-        kind = KIND.get(step.eqn.primitive)
-        if kind is not None and step.outs[0] == slot and len(step.ins) == len(step.eqn.invars):
+        kind = step.way_back(KIND)
+        if kind and step.outs[0] == slot:
             try:
                 self.backward(step, kind, new, level)
             except Exception as error:
@@ -282,7 +287,7 @@ class Narrowing:
     def backward(self, step: Step, kind: str, fact: Fact, level: Any) -> None:
         if kind in FLIPPED:
             if fact.step == 0:
-                if dtype_info(step.eqn.invars[0].aval.dtype).kind == "f" and not fact.lo:
+                if step.given().kind == "f" and not fact.lo:
                     self.compare_floats(step, NEGATED[kind], level, True)
                     return
                 relation = kind if fact.lo else NEGATED[kind]
@@ -388,6 +393,8 @@ class Narrowing:
 
 
 def _same(a: Fact, b: Fact) -> bool:
+    if type(a.lo) is int and type(b.lo) is int and type(a.hi) is int and type(b.hi) is int:
+        return a.lo == b.lo and a.hi == b.hi and a.step == b.step and a.nan == b.nan
     if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
         return a.key() == b.key() if type(a.lo) is type(b.lo) else False
     return bool(a.lo == b.lo and a.hi == b.hi and a.step == b.step and a.nan == b.nan)

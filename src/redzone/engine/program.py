@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
 from redzone.access.site import Site
-from redzone.domains import Fact, dtype_info
+from redzone.domains import DtypeInfo, Fact, dtype_info
 from redzone.engine.search import Placed
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES, Rule
@@ -41,7 +41,22 @@ COMPARISONS: Final = frozenset(primitives()[f"{n}_p"] for n in ("lt", "le", "gt"
 class Step:
     """One equation to analyse: the slots it reads and writes."""
 
-    __slots__ = ("apart", "bodies", "eqn", "extra", "ins", "kind", "outs", "reached", "rule", "site", "volatile")
+    __slots__ = (
+        "_given",
+        "_way",
+        "_yields",
+        "apart",
+        "bodies",
+        "eqn",
+        "extra",
+        "ins",
+        "kind",
+        "outs",
+        "reached",
+        "rule",
+        "site",
+        "volatile",
+    )
 
     def __init__(
         self, kind: int, eqn: Any, ins: tuple[int, ...], outs: tuple[int, ...], rule: Rule | None = None
@@ -62,6 +77,28 @@ class Step:
         self.reached = -1
         """The inputs of its program that it hangs on, as `Program.rerun` numbers them, and one bit more where it hangs
         on an `ordered` step; -1 where nobody asked yet."""
+        self._given: DtypeInfo | None = None
+        self._yields: DtypeInfo | None = None
+        self._way: str | None = None
+
+    def given(self) -> DtypeInfo:
+        """The type of its first operand."""
+        if self._given is None:
+            self._given = dtype_info(getattr(self.eqn.invars[0].aval, "dtype", None))
+        return self._given
+
+    def yields(self) -> DtypeInfo:
+        """The type of its first result."""
+        if self._yields is None:
+            self._yields = dtype_info(getattr(self.eqn.outvars[0].aval, "dtype", None))
+        return self._yields
+
+    def way_back(self, kinds: dict[Any, str]) -> str:
+        """Of which of some kinds its equation is, looked up once; none where operands of it were left out."""
+        if self._way is None:
+            is_whole = len(self.ins) == len(self.eqn.invars)
+            self._way = kinds.get(self.eqn.primitive, "") if is_whole else ""
+        return self._way
 
     def reads(self) -> tuple[int, ...]:
         """The slots it looks at: its operands, a loop's first values, what is added to an index before it is judged."""
@@ -124,7 +161,6 @@ class Program:
     __slots__ = (
         "_callers",
         "_compared",
-        "_deps",
         "_masks",
         "_places",
         "_reruns",
@@ -211,7 +247,6 @@ class Program:
         self._compared: dict[tuple[int, ...], list[tuple[str, int]]] | None = None
         self._masks: list[int] | None = None
         self._callers: dict[int, list[Any]] | None = None
-        self._deps: list[int] | None = None
         self._places: dict[int, int] | None = None
         self._reruns: dict[tuple[int, bool], Rerun] = {}
         self._searched: dict[tuple[int, ...], list[Step]] | None = None
@@ -394,25 +429,6 @@ class Program:
                     for out in step.outs:
                         if out >= 0:
                             masks[out] |= mask
-        return masks
-
-    def depends(self) -> list[int]:
-        """By slot, everything it is made from by steps of any kind, as `behind`."""
-        masks = self._deps
-        if masks is None:
-            masks = self._deps = [
-                0 if fact is not None else BITS[slot % SIGNATURE] for slot, fact in enumerate(self.template)
-            ]
-            again = {made: slot for slot, made in self.equal.items()}
-            for step in self.steps:
-                mask = 0
-                for source in step.reads():
-                    mask |= masks[source]
-                for out in step.outs:
-                    if out >= 0:
-                        masks[out] |= mask
-                        if out in again:
-                            masks[again[out]] |= mask
         return masks
 
 

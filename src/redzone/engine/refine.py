@@ -59,20 +59,22 @@ class Refiner(Reads):
             # What a value costs is not taken from the next one's.
             self.budget = before
 
-    def recompute(self, slot: int, level: Any, depth: int) -> Fact:
+    def recompute(self, slot: int, level: Any, depth: int, related: bool = False) -> Fact:
+        """The same, down to some depth; `related` tells that something was learnt of what it is made from."""
         key = (slot, level)
         done = self.recomputed.get(key)
         if done is not None:
             return done
-        done = self.tentative.get(key)
-        if done is not None:
-            self.cuts += 1
-            return done
+        if self.tentative:
+            done = self.tentative.get(key)
+            if done is not None:
+                self.cuts += 1
+                return done
         known = self.found(slot, level) if self.rows else self.known.get(key)
         env = self.env
         fact: Fact = known if known is not None else self.at(slot)
         masks, learnt, fixed = self.masks, self.learnt, self.fixed
-        if not masks[slot] & learnt:
+        if not related and not masks[slot] & learnt:
             return fact
         step = self.defs.get(slot)
         if step is None or step.kind != SIMPLE or step.rule is None or step.rule.elsewhere or fact.step == 0:
@@ -87,7 +89,8 @@ class Refiner(Reads):
         for position, source in enumerate(step.ins):
             before = env[source]
             looked.add(source)
-            if not masks[source] & learnt and not fixed:
+            related = bool(masks[source] & learnt)
+            if not related and not fixed:
                 # Nothing was learnt of it, nor of anything it is made from.
                 facts.append(before)
                 continue
@@ -100,7 +103,7 @@ class Refiner(Reads):
                 inner = self.behind(step, level)
             after = before
             if inner is not None:
-                after = self.recomputed.get((source, inner)) or self.recompute(source, inner, depth - 1)
+                after = self.recompute(source, inner, depth - 1, related)
             if after is not before:
                 changed = True
                 if type(after.lo) is float and step.eqn.primitive in PUT_TOGETHER:
@@ -110,7 +113,13 @@ class Refiner(Reads):
             try:
                 n = wrap_of(step)
                 result: Any = None if n is None else from_the_end(facts[1], n)
-                if result is None:
+                if result is not None:
+                    pass
+                elif len(facts) == 2:
+                    result = rule.apply(step.eqn, facts[0], facts[1])
+                elif len(facts) == 1:
+                    result = rule.apply(step.eqn, facts[0])
+                else:
                     result = rule.apply(step.eqn, *facts)
             except Exception as error:
                 if not is_inconclusive(error):
@@ -279,4 +288,6 @@ def is_flag(fact: Fact) -> bool:
 
 
 def _comparable(a: Fact, b: Fact) -> bool:
+    if type(a.lo) is int or type(b.lo) is int:
+        return True
     return type(a.lo) is not np.ndarray or type(b.lo) is not np.ndarray or a.lo.ndim == b.lo.ndim

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from redzone.domains import Fact, dtype_info, meet, summarised
+from redzone.domains import Fact, meet, summarised
 from redzone.domains.symbolic import fits
 from redzone.engine.narrowing import Narrowing
 from redzone.engine.program import Step
@@ -19,7 +19,7 @@ class Elementwise(Narrowing):
     __slots__ = ()
 
     def _not(self, step: Step, fact: Fact, level: Any) -> None:
-        if dtype_info(step.eqn.outvars[0].aval.dtype).kind == "b" and fact.step == 0:
+        if step.yields().kind == "b" and fact.step == 0:
             self.narrow(step.ins[0], Fact(1 - fact.lo, 1 - fact.lo, 0), level)
 
     def _and(self, step: Step, fact: Fact, level: Any) -> None:
@@ -36,7 +36,7 @@ class Elementwise(Narrowing):
         self.connective(step, fact, level, decisive=0)
 
     def connective(self, step: Step, fact: Fact, level: Any, decisive: int) -> None:
-        if dtype_info(step.eqn.outvars[0].aval.dtype).kind != "b" or fact.step != 0:
+        if step.yields().kind != "b" or fact.step != 0:
             return
         if fact.lo == decisive:
             for position in (0, 1):
@@ -48,8 +48,8 @@ class Elementwise(Narrowing):
                 self.narrow_operand(step, position, fact, level)
 
     def _convert(self, step: Step, fact: Fact, level: Any) -> None:
-        source = dtype_info(step.eqn.invars[0].aval.dtype)
-        target = dtype_info(step.eqn.outvars[0].aval.dtype)
+        source = step.given()
+        target = step.yields()
         if not (source.integral and target.integral):
             return
         if target.kind == "b":
@@ -76,13 +76,13 @@ class Elementwise(Narrowing):
             self.narrow(step.ins[0], Fact(lo, hi), level)
 
     def integral(self, step: Step) -> bool:
-        return dtype_info(step.eqn.outvars[0].aval.dtype).kind in "iu"
+        return step.yields().kind in "iu"
 
     def pairwise(self, step: Step, level: Any) -> tuple[Fact, Fact]:
         return summarised(self.operand(step, 0, level)), summarised(self.operand(step, 1, level))
 
     def fits(self, step: Step, lo: Any, hi: Any) -> bool:
-        info = dtype_info(step.eqn.outvars[0].aval.dtype)
+        info = step.yields()
         return fits(lo, hi, info.min, info.max)
 
     def _add(self, step: Step, fact: Fact, level: Any) -> None:
@@ -160,7 +160,7 @@ class Elementwise(Narrowing):
 
     def _shift(self, step: Step, fact: Fact, level: Any) -> None:
         k, a = self.operand(step, 1, level), summarised(self.operand(step, 0, level))
-        info = dtype_info(step.eqn.outvars[0].aval.dtype)
+        info = step.yields()
         # An arithmetic shift copies the top bit, of an unsigned number too.
         plain = info.kind == "i" or step.eqn.primitive.name == "shift_right_logical" or a.hi <= info.max >> 1
         if k.step == 0 and 0 <= k.lo < info.bits and a.lo >= 0 and self.integral(step) and plain:
@@ -207,7 +207,7 @@ class Elementwise(Narrowing):
 
     def _abs(self, step: Step, fact: Fact, level: Any) -> None:
         a = summarised(self.operand(step, 0, level))
-        info = dtype_info(step.eqn.outvars[0].aval.dtype)
+        info = step.yields()
         if self.integral(step) and a.lo > info.min:
             hi = summarised(fact).hi
             if hi < 0:

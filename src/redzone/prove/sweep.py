@@ -17,7 +17,7 @@ from redzone.engine import Seen
 from redzone.engine.forward import Context
 from redzone.engine.kinds import narrows
 from redzone.engine.levels import ALL
-from redzone.engine.program import SIGNATURE, SIMPLE, Step
+from redzone.engine.program import SIMPLE, Step
 from redzone.engine.refine import Refiner, assuming
 from redzone.engine.relations import Infeasible
 from redzone.engine.wrapping import wrapped_by
@@ -228,25 +228,23 @@ def _holds_zero(need: Need) -> bool:
 def relevant(seen: Sequence[Seen], leaves: Sequence[int]) -> set[int]:
     """Which of these inputs can matter to an access: no other does."""
     found: set[int] = set()
-    waiting: list[tuple[Context, tuple[int, ...]]] = [(one.context, one.step.reads()) for one in seen]
-    known: set[tuple[int, tuple[int, ...]]] = set()
-    for context, slots in waiting:
-        if (id(context), slots) in known:
+    waiting: list[tuple[Context, Step]] = [(one.context, one.step) for one in seen]
+    known: set[tuple[int, int]] = set()
+    for context, step in waiting:
+        if (id(context), id(step)) in known:
             continue
-        known.add((id(context), slots))
-        if context.program.assumptions:
+        known.add((id(context), id(step)))
+        program = context.program
+        if program.assumptions:
             # A promise can carry what is known of one input over to another.
             return set(leaves)
-        masks, wanted = context.program.depends(), 0
-        for slot in slots:
-            wanted |= masks[slot]
         if context.parent is None:
-            found |= {
-                leaf for leaf, slot in context.program.inputs if leaf in leaves and wanted >> slot % SIGNATURE & 1
-            }
+            program.reach()
+            reached = step.reached
+            found |= {leaf for k, (leaf, _) in enumerate(program.inputs) if reached >> k & 1 and leaf in leaves}
         else:
             assert context.step is not None
             # A run can stand for further calls with equal facts: what matters to those matters too.
-            waiting.append((context.parent, context.step.reads()))
-            waiting += [(parent, step.reads()) for parent, step in context.others]
+            waiting.append((context.parent, context.step))
+            waiting += context.others
     return found

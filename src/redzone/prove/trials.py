@@ -90,7 +90,7 @@ class Trials:
     def part_for(self, sites: frozenset[int], asked: Asked) -> Part:
         """The part of the program that decides these accesses, set to go on from the run that is nearest."""
         able = [self.whole, *[part for part in self.parts.values() if sites <= part.sites]]
-        nearest = min(able, key=lambda part: self.distance(part, asked))
+        nearest = min(able, key=lambda part: self.distance(part, asked)) if len(able) > 1 else self.whole
         part = self.parts.get(sites)
         if part is None:
             part = self.parts[sites] = Part(sites, restricted(nearest.program, sites), {})
@@ -187,16 +187,24 @@ def restricted(program: Program, sites: Set[int]) -> Program:
     kept: list[Step] = []
     wanted = {*(one.slot for one in program.assumptions), *program.equal.values()}
     for step in reversed(program.steps):
+        if step.kind == SIMPLE:
+            for slot in step.outs:
+                if slot in wanted:
+                    kept.append(step)
+                    for source in step.ins:
+                        wanted.add(source)
+                    break
+            continue
         if step.kind == OBSERVE:
             is_kept = id(step.eqn) in sites
         else:
             is_kept = not wanted.isdisjoint(step.outs) or any(holds(body) for body in step.bodies)
         if is_kept:
             kept.append(step)
-            wanted.update(step.ins if step.kind == SIMPLE else step.reads())
+            wanted.update(step.reads())
     part = Program(program.jaxpr)
     part.steps = kept[::-1]
-    part._masks, part._deps, part._compared = program.behind(), program.depends(), program.compared()
+    part._masks, part._compared = program.behind(), program.compared()
     part.assumptions, part.lanes, part.unknown = program.assumptions, program.lanes, program.unknown
     part.anew, part.computed, part.memo["anew"] = program.anew, program.computed, computed_anew(program)
     part.last, part.narrowing, part.equal = program.last, program.narrowing, program.equal
