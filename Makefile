@@ -3,7 +3,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 N      ?= 1000
 
-SOURCES := $(shell find src/redzone -name '*.py') hatch_build.py
+SOURCES := $(shell find src/redzone -name '*.py') hatch_build.py hatch_finals.py
 
 # The CPU does: redzone never runs the program it checks, and a witness is replayed on small inputs.
 export JAX_PLATFORMS ?= cpu

@@ -24,6 +24,10 @@ except ImportError:  # run as a script
     BuildHookInterface = object  # type: ignore[assignment, misc]
 
 ROOT = Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT))  # whoever builds a wheel runs this file from elsewhere
+
+from hatch_finals import with_finals  # noqa: E402
+
 PACKAGE = ROOT / "src" / "redzone"
 FOLDERS = ("access", "domains", "engine", "prove", "rules")
 # Numpy does their work, or they are asked seldom or when a report is read: nothing to gain.
@@ -82,7 +86,7 @@ def digests() -> dict[str, str]:
 
 
 def is_made() -> bool:
-    """Whether the twins there are were made from these sources by this very file."""
+    """Whether the twins there are were made from these sources by these very files."""
     kept = [folder() / "twins.json", folder() / "made_by"]
     if not all(path.is_file() for path in kept):
         return False
@@ -90,7 +94,8 @@ def is_made() -> bool:
 
 
 def _this() -> str:
-    return hashlib.sha256(Path(__file__).read_bytes()).hexdigest()
+    both = [ROOT / "hatch_build.py", ROOT / "hatch_finals.py"]
+    return hashlib.sha256(b"".join([path.read_bytes() for path in both])).hexdigest()
 
 
 def compile_twins() -> None:
@@ -98,6 +103,9 @@ def compile_twins() -> None:
     suffix, found = sysconfig.get_config_var("EXT_SUFFIX"), digests()  # a source may change while this goes on
     with tempfile.TemporaryDirectory() as work:
         shutil.copytree(PACKAGE, Path(work, "src", "redzone"), ignore=shutil.ignore_patterns("native", "__pycache__"))
+        for path in sources():
+            copy = Path(work, path.relative_to(ROOT))
+            copy.write_text(with_finals(copy.read_text(), frozenset(found)))
         Path(work, "mypy.ini").write_text(CONFIG)
         Path(work, "setup.py").write_text(SETUP)
         # Nobody outside the library calls what is in it.

@@ -124,6 +124,7 @@ def test_what_isl_was_asked() -> None:
     assert "isl" in {row.name.strip("()") for row in one.primitives}
 
 
+@pytest.mark.changes_the_engine
 @pytest.mark.skipif(importlib.util.find_spec("z3") is None, reason="z3 is an extra")
 def test_what_z3_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     # However busy the machine is, z3 is to answer.

@@ -27,7 +27,10 @@ _SUB: Final = primitives()["sub_p"]
 _SELECT: Final = primitives()["select_n_p"]
 _CONVERT: Final = primitives()["convert_element_type_p"]
 _SCATTER_ADD: Final = primitives()["scatter_add_p"]
-_LIMITS = _MAX, _MIN, _CLAMP = tuple(primitives()[n] for n in ("max_p", "min_p", "clamp_p"))
+_MAX: Final = primitives()["max_p"]
+_MIN: Final = primitives()["min_p"]
+_CLAMP: Final = primitives()["clamp_p"]
+_LIMITS: Final = (_MAX, _MIN, _CLAMP)
 
 
 def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int = 12) -> Ends | None:

@@ -80,9 +80,8 @@ def put_together(env: list[Any], step: Step, found: Interleaved, plain: Fact) ->
 
 
 def _config(eqn: Any) -> list[tuple[Any, ...]]:
-    return [
-        tuple(int(n) if isinstance(n, (int, np.integer)) else n for n in edges) for edges in eqn.params["padding_config"]
-    ]
+    known = (int, np.integer)
+    return [tuple(int(n) if isinstance(n, known) else n for n in edges) for edges in eqn.params["padding_config"]]
 
 
 def _places(eqn: Any, d: int) -> tuple[Any, Any, Any]:

@@ -17,7 +17,7 @@ import numpy as np
 
 from redzone.access.site import Site
 from redzone.domains import dtype_info
-from redzone.engine.inventory import CALLS, SHARD_MAP_P, children
+from redzone.engine.inventory import CALLS, PLAIN, SHARD_MAP_P, children
 from redzone.frontend.compat import Literal, bind, open_jaxpr, primitives
 from redzone.prove.replay import on_cpu
 
@@ -37,6 +37,46 @@ LONGEST: Final = 600
 _Level = tuple[Any, tuple[Any, ...], list[Any]]
 
 
+class _Origins:
+    """Which equations of a jaxpr make what others read, worked out once for all accesses."""
+
+    def __init__(self, jaxpr: Any) -> None:
+        self.eqns = jaxpr.eqns
+        self.places: dict[Any, int] = {v: -1 - i for i, v in enumerate(jaxpr.invars)}
+        """By variable: the place of the equation that makes it; of inputs, counted from -1 downward."""
+        for k, eqn in enumerate(self.eqns):
+            for v in eqn.outvars:
+                self.places[v] = k
+        self.reads: list[list[int] | None] = [None] * len(self.eqns)
+        """By equation: the same of its operands, where somebody asked."""
+
+    def of(self, atoms: Any) -> list[int]:
+        """Where these are made; constants are nowhere."""
+        places = self.places
+        return [places[v] for v in atoms if type(v) is not Literal and v in places]
+
+    def read_by(self, place: int) -> list[int]:
+        """Where what an equation reads is made."""
+        found = self.reads[place]
+        if found is None:
+            found = self.reads[place] = self.of(self.eqns[place].invars)
+        return found
+
+    def leading_to(self, wanted: list[int], most: int) -> set[int] | None:
+        """The places of all that these are made from, and their own; None where it takes more equations than that."""
+        found, waiting = set(wanted), [place for place in set(wanted) if place >= 0]
+        while waiting:
+            most -= 1
+            if most < 0:
+                return None
+            for place in self.read_by(waiting.pop()):
+                if place not in found:
+                    found.add(place)
+                    if place >= 0:
+                        waiting.append(place)
+        return found
+
+
 class _Latest:
     """What was compiled of the program that was asked about last."""
 
@@ -45,8 +85,10 @@ class _Latest:
         """The program, as long as somebody else knows it."""
         self.indices: dict[int, tuple[Site, Any]] = {}
         """By identity of an access's equation: what computes its index, None where the replay is believed."""
-        self.makers: dict[int, dict[Any, int]] = {}
-        """By identity of a jaxpr of the program: where each of its variables is made."""
+        self.origins: dict[int, _Origins] = {}
+        """By identity of a jaxpr of the program: what its equations are made from."""
+        self.roundings: dict[int, tuple[Any, int]] = {}
+        """The same: how many equations in it round floats; and the jaxpr, which may have been made for that."""
 
 
 _LATEST: Final = _Latest()
@@ -68,13 +110,13 @@ def leaves_compiled(closed: Any, site: Site, arguments: list[Any]) -> bool:
 def _index_of(closed: Any, site: Site) -> Any:
     """What computes the operands that an access is at, compiled once for all inputs; None where nothing is rounded."""
     if _LATEST.closed is None or _LATEST.closed() is not closed:
-        _LATEST.closed, _LATEST.indices, _LATEST.makers = weakref.ref(closed), {}, {}
+        _LATEST.closed, _LATEST.indices = weakref.ref(closed), {}
+        _LATEST.origins, _LATEST.roundings = {}, {}
     known = _LATEST.indices.get(id(site.eqn))
     if known is None or known[0] is not site:
         levels = _levels(closed, site)
-        eqns = [] if levels is None else [eqn for _, _, eqns in levels for eqn in eqns]
         function = None
-        if levels is not None and len(eqns) <= LONGEST and sum(map(_roundings, eqns)) > 1:
+        if levels is not None and sum([_roundings(eqn) for _, _, eqns in levels for eqn in eqns]) > 1:
             function = jax.jit(functools.partial(_indices, levels, site))
         known = _LATEST.indices[id(site.eqn)] = (site, function)
     return known[1]
@@ -94,7 +136,10 @@ def _has_other_callers(closed: Any, site: Site) -> bool:
 
 
 def _levels(closed: Any, site: Site) -> list[_Level] | None:
-    """The calls around an access, the program first, each with what leads to the index; None in loops and branches."""
+    """The calls around an access, the program first, each with what leads to the index.
+
+    None in loops and branches, and where that is too much.
+    """
     jaxprs: list[tuple[Any, tuple[Any, ...]]] = [open_jaxpr(closed)]
     for eqn in site.chain[::-1]:
         if eqn.primitive not in CALLS or eqn.primitive is SHARD_MAP_P:
@@ -104,32 +149,27 @@ def _levels(closed: Any, site: Site) -> list[_Level] | None:
             return None
         jaxprs.append((inner, consts))
     found: list[_Level] = []
-    wanted = {v for v in _operands(site) if type(v) is not Literal}
+    wanted, most = _operands(site), LONGEST
     for depth in range(len(jaxprs) - 1, -1, -1):
         jaxpr, consts = jaxprs[depth]
-        found.append((jaxpr, consts, _leading_to(jaxpr, wanted)))
+        origins = _origins_in(jaxpr)
+        places = origins.leading_to(origins.of(wanted), most)
+        if places is None:
+            return None
+        needed = sorted(place for place in places if place >= 0)
+        found.append((jaxpr, consts, [jaxpr.eqns[place] for place in needed]))
+        most -= len(needed)
         if depth:
             call = site.chain[len(jaxprs) - 1 - depth]
-            pairs = zip(jaxpr.invars, call.invars, strict=True)
-            wanted = {outer for v, outer in pairs if v in wanted and type(outer) is not Literal}
+            wanted = [call.invars[-1 - place] for place in places if place < 0]
     return found[::-1]
 
 
-def _leading_to(jaxpr: Any, wanted: set[Any]) -> list[Any]:
-    """The equations of a jaxpr that make these variables, in order; `wanted` gets all that those read."""
-    makers = _LATEST.makers.get(id(jaxpr))
-    if makers is None:
-        makers = _LATEST.makers[id(jaxpr)] = {v: k for k, eqn in enumerate(jaxpr.eqns) for v in eqn.outvars}
-    needed: set[int] = set()
-    waiting = list(wanted)
-    while waiting:
-        place = makers.get(waiting.pop())
-        if place is not None and place not in needed:
-            needed.add(place)
-            read = [v for v in jaxpr.eqns[place].invars if type(v) is not Literal and v not in wanted]
-            wanted.update(read)
-            waiting += read
-    return [jaxpr.eqns[place] for place in sorted(needed)]
+def _origins_in(jaxpr: Any) -> _Origins:
+    found = _LATEST.origins.get(id(jaxpr))
+    if found is None:
+        found = _LATEST.origins[id(jaxpr)] = _Origins(jaxpr)
+    return found
 
 
 def _operands(site: Site) -> list[Any]:
@@ -140,9 +180,16 @@ def _operands(site: Site) -> list[Any]:
 
 def _roundings(eqn: Any) -> int:
     """How many equations, of this one and all in it, round floats."""
-    inside = sum(_roundings(e) for child in children(eqn) for e in child.eqns)
+    inside = 0 if eqn.primitive in PLAIN else sum([_roundings_in(child) for child in children(eqn)])
     rounds = eqn.primitive in _ROUNDING and dtype_info(eqn.outvars[0].aval.dtype).kind == "f"
     return inside + int(rounds)
+
+
+def _roundings_in(jaxpr: Any) -> int:
+    known = _LATEST.roundings.get(id(jaxpr))
+    if known is None:
+        known = _LATEST.roundings[id(jaxpr)] = (jaxpr, sum([_roundings(eqn) for eqn in jaxpr.eqns]))
+    return known[1]
 
 
 def _indices(levels: list[_Level], site: Site, *arguments: Any) -> list[Any]:

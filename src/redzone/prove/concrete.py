@@ -9,6 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from redzone.domains import dtype_info
+from redzone.domains.dtype import DtypeInfo
 from redzone.domains.fact import NORMAL
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import bind, primitives
@@ -40,18 +41,24 @@ def is_exact_here(eqn: Any) -> bool:
     name = eqn.primitive.name
     if name not in MADE and eqn.primitive not in _NUMPY:
         return False
-    for v in (*eqn.invars, *eqn.outvars):
-        info = dtype_info(getattr(v.aval, "dtype", None))
-        # A float of 16 bits is exact in 32, and as an integer.
-        widened = name == "convert_element_type" and info.bits == 16 and _is_wide(eqn.outvars[0])
-        narrow = info.bits < 32 and not widened
-        if info.kind == "x" or (info.kind in "iu" and info.bits < 8 and name not in _REARRANGED):
-            return False
-        if info.kind == "f" and name not in _MOVING and (narrow or (name not in _IEEE and not _writes_once(eqn))):
-            return False
-        if info.kind == "f" and info.bits < 32 and name in ORDERING:
-            return False
+    for variables in (eqn.invars, eqn.outvars):
+        for v in variables:
+            info = dtype_info(getattr(v.aval, "dtype", None))
+            if info.kind == "b" or (info.integral and info.bits >= 8):
+                continue
+            if info.kind == "x" or not (name in _REARRANGED if info.integral else _is_exact_float(eqn, name, info)):
+                return False
     return True
+
+
+def _is_exact_float(eqn: Any, name: str, info: DtypeInfo) -> bool:
+    """The same of an equation in which such floats take part."""
+    # A float of 16 bits is exact in 32, and as an integer.
+    widened = name == "convert_element_type" and info.bits == 16 and _is_wide(eqn.outvars[0])
+    narrow = info.bits < 32 and not widened
+    if name not in _MOVING and (narrow or (name not in _IEEE and not _writes_once(eqn))):
+        return False
+    return info.bits >= 32 or name not in ORDERING
 
 
 def _writes_once(eqn: Any) -> bool:
@@ -135,11 +142,12 @@ def exactly(eqn: Any, values: list[Any]) -> list[Any] | None:
 
 def exact_function(eqn: Any) -> Callable[[list[Any]], list[Any] | None] | None:
     """How numpy evaluates an equation, from its operands' numpy arrays to its results; None where it never can."""
-    return exact_functions(eqn)[1]
+    single, function = exact_functions(eqn)
+    return function if single is None else listing(single)
 
 
 def exact_functions(eqn: Any) -> tuple[Callable[..., Any] | None, Callable[[list[Any]], list[Any] | None] | None]:
-    """The same, after a function made for this equation alone, from its operands to its only result, if any."""
+    """A function made for this equation alone, from its operands to its only result; or else the same as above."""
     if not is_exact_here(eqn):
         drawn = random_function(eqn)
         return None, None if drawn is None else lambda values: _listed(drawn(eqn, *map(np.asarray, values)))
@@ -153,7 +161,7 @@ def exact_functions(eqn: Any) -> tuple[Callable[..., Any] | None, Callable[[list
 
         return None, computed
     if single is not None:
-        return single, lambda values: [single(*values)]
+        return single, None
     function, dtypes = _NUMPY.get(eqn.primitive), [v.aval.dtype for v in eqn.outvars]
     if function is None:
         return None, None
@@ -170,9 +178,14 @@ def exact_functions(eqn: Any) -> tuple[Callable[..., Any] | None, Callable[[list
     return None, evaluated
 
 
+def listing(single: Callable[..., Any]) -> Callable[[list[Any]], list[Any] | None]:
+    """A function to an equation's only result as one from a list to a list."""
+    return lambda values: [single(*values)]
+
+
 def _computes_floats(eqn: Any) -> bool:
     """Whether an equation computes with floats, or compares them, rather than move them about."""
-    return eqn.primitive.name not in _MOVING and dtype_info(eqn.invars[0].aval.dtype).kind == "f"
+    return dtype_info(eqn.invars[0].aval.dtype).kind == "f" and eqn.primitive.name not in _MOVING
 
 
 def _unless_subnormal(results: list[Any], values: list[Any]) -> list[Any] | None:

@@ -250,6 +250,35 @@ def _gather(eqn: Any) -> Function | None:
     return windows
 
 
+@_made("scatter")
+def _scatter(eqn: Any) -> Function | None:
+    """A single window that is written over; one that would leave is moved inside, or dropped."""
+    (shape, given, new), p = (v.aval.shape for v in eqn.invars), eqn.params
+    numbers, mode = p["dimension_numbers"], p["mode"].name
+    mapped, inner = numbers.scatter_dims_to_operand_dims, numbers.update_window_dims
+    if not _is_known(shape, given, new) or mode not in ("CLIP", "FILL_OR_DROP") or p.get("update_jaxpr") is not None:
+        return None
+    sizes, drops = [1] * len(shape), mode == "FILL_OR_DROP"
+    gone = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
+    for d, w in zip([d for d in range(len(shape)) if d not in gone], inner, strict=True):
+        sizes[d] = new[w]
+    if math.prod(given[:-1]) != 1 or any(size > n for size, n in zip(sizes, shape, strict=True)):
+        return None
+    order = [*(d for d in range(len(new)) if d not in inner), *inner]
+    window, dims = _window(shape, sizes), [(d, shape[d] - sizes[d]) for d in mapped]
+
+    def written(x: Any, indices: Any, updates: Any) -> Any:
+        starts, here, result = [0] * len(shape), indices.reshape(-1).tolist(), np.array(x)
+        if drops and any(n < 0 or n > last for n, (_, last) in zip(here, dims, strict=True)):
+            return result
+        for n, (d, _) in zip(here, dims, strict=True):
+            starts[d] = n
+        result[window(starts)] = updates.transpose(order).reshape(sizes)
+        return result
+
+    return written
+
+
 def _filling(eqn: Any, dtype: Any) -> Any:
     value, info = eqn.params["fill_value"], dtype_info(np.dtype(dtype))
     if value is not None:
@@ -272,4 +301,4 @@ def _window(shape: Any, sizes: Any) -> Callable[[Any], tuple[slice, ...]]:
 
 
 def _is_known(*shapes: Any) -> bool:
-    return all(isinstance(n, (int, np.integer)) for shape in shapes for n in shape)
+    return all(type(n) is int or isinstance(n, np.integer) for shape in shapes for n in shape)

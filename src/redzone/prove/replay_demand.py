@@ -14,7 +14,7 @@ from redzone.engine.implementation import expansion, implementation
 from redzone.engine.inventory import CALLS, COND_P, HIGH_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
-from redzone.prove.concrete import exact_functions
+from redzone.prove.concrete import exact_functions, listing
 from redzone.prove.concrete_nan import passes_nan
 from redzone.prove.concrete_random import is_key, words
 from redzone.prove.masks import Thrown
@@ -105,10 +105,12 @@ class Planning:
                     mine = frozenset(i for i, v in enumerate(outvars) if v in wanted)
                 if not mine and not self.inside(eqn):
                     continue
-                called = self.called(eqn)
+                called = None if eqn.primitive in PLAIN else self.called(eqn)
                 if called is None:
                     kept.append((eqn, mine, None, None))
-                    wanted.update(v for v in self.operands(eqn, mine) if type(v) is not Literal)
+                    for v in eqn.invars if eqn.primitive in PLAIN else self.operands(eqn, mine):
+                        if type(v) is not Literal:
+                            wanted.add(v)
                     continue
                 inner = self.demand(called[0], mine)
                 kept.append((eqn, mine, called, inner))
@@ -146,9 +148,12 @@ class Planning:
                 scope[eqn.outvars[0]] = slots.of(eqn.invars[0], scope)
             elif mine or id(eqn) not in self.thrown:
                 operands = [slots.of(v, scope) for v in eqn.invars]
-                results = [slots.constant(None) for _ in eqn.outvars]
-                scope.update(zip(eqn.outvars, results, strict=True))
-                slots.steps.append((eqn, mine, operands, results, *self.way(eqn)))
+                results: list[int] = []
+                for v in eqn.outvars:
+                    scope[v] = slots.constant(None)
+                    results.append(scope[v])
+                site, single, function, missing = self.way(eqn)
+                slots.steps.append((eqn, mine, operands, results, site, single, function, missing))
         for key, uses in self.thrown.items():
             site = self.targets[key]
             if site.home is jaxpr:
@@ -165,9 +170,12 @@ class Planning:
             plain = eqn.primitive is not assume_p and all(elements_of(v.aval) <= ELEMENTS for v in eqn.outvars)
             single, function = exact_functions(eqn) if plain else (None, None)
             # numpy knows of NaN itself; where all begins with it, it need not even be asked.
-            missing = passes_nan(eqn) if plain and (function is None or self.of_nan) else None
+            unknown = single is None and function is None
+            missing = passes_nan(eqn) if plain and (unknown or self.of_nan) else None
             site = self.targets.get(id(eqn)) if id(eqn) not in self.thrown else None
-            found = self.ways[id(eqn)] = (site, single if site is None and missing is None else None, function, missing)
+            if single is not None and (site is not None or missing is not None):
+                function, single = listing(single), None
+            found = self.ways[id(eqn)] = (site, single, function, missing)
         return found
 
     def called(self, eqn: Any) -> tuple[Any, Any] | None:

@@ -18,6 +18,7 @@ import numpy as np
 from redzone.access.site import Site
 from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
+from redzone.prove.concrete import listing
 from redzone.prove.concrete_random import is_key, words
 from redzone.prove.passing import MIXED, carried, neutral_of
 from redzone.prove.purse import GaveUp, Purse
@@ -288,7 +289,8 @@ class _Following(Replay):
         if any(result is None for result in results):
             raise _Seen
         alike = all(np.shape(result) == np.shape(results[0]) for result in results)
-        masks = [self.spread(eqn, inputs, function, results)] * len(results) if alike and results else None
+        moving = function if single is None else listing(single)
+        masks = [self.spread(eqn, inputs, moving, results)] * len(results) if alike and results else None
         if eqn.primitive is _UNSTACK:
             masks = list(np.moveaxis(_mask(inputs[0]), eqn.params["axis"], 0))
         if reads and masks is not None:

@@ -352,21 +352,47 @@ def witnesses(
         if found and replay.rough and purse.sure is not None:
             left = [site for site in sites if id(site.eqn) in found and id(site.eqn) not in result]
             found = Replay(closed, left, purse.sure, thrown).attempt(arguments) if left else {}
+        telling: _Telling | None = None
         for key, (index, path) in found.items():
             if key in result or not _is_seen(closed, sites, key, arguments, hidden):
                 continue
             if not leaves_compiled(closed, next(site for site in sites if id(site.eqn) == key), arguments):
                 continue
-            needed = replay.needed()
-            leading = {i: value for i, value in chosen.items() if i in needed}
-            plainer = filled(inputs, facts, leading) if len(leading) < len(chosen) else arguments
-            if plainer is not arguments and not _is_seen(closed, sites, key, plainer, hidden):
-                # The others do not lead outside, but without them nobody sees it.
-                leading, plainer = chosen, arguments
-            relevant = sorted(leading) or sorted(needed)[:4]
-            shown = ", ".join(f"{inputs[i].name}={pasted(plainer[i])}" for i in relevant)
-            result[key] = Witness(tuple(plainer), index, path, shown)
+            if telling is None:
+                telling = _Telling(inputs, facts, chosen, arguments, replay.needed())
+            # The others do not lead outside, but without them perhaps nobody sees it.
+            alone = telling.is_all or _is_seen(closed, sites, key, telling.arguments, hidden)
+            result[key] = telling.witness(index, path, alone)
     return result
+
+
+class _Telling:
+    """What an input shows and which part of it leads there: the same for all accesses that it takes outside."""
+
+    def __init__(
+        self,
+        inputs: Sequence[Input],
+        facts: Sequence[Fact],
+        chosen: dict[int, Any],
+        arguments: list[Any],
+        needed: frozenset[int],
+    ) -> None:
+        self.inputs, self.chosen, self.given, self.needed = inputs, chosen, arguments, needed
+        self.leading = {i: value for i, value in chosen.items() if i in needed}
+        self.is_all = len(self.leading) == len(chosen)
+        self.arguments = arguments if self.is_all else filled(inputs, facts, self.leading)
+        """The same with nothing chosen that does not lead there."""
+        self.texts: dict[bool, str] = {}
+
+    def witness(self, index: tuple[int, ...], path: str, alone: bool) -> Witness:
+        """What it shows of an access, with what leads there alone or with all that was chosen."""
+        arguments = self.arguments if alone else self.given
+        text = self.texts.get(alone)
+        if text is None:
+            relevant = sorted(self.leading if alone else self.chosen) or sorted(self.needed)[:4]
+            text = ", ".join([f"{self.inputs[i].name}={pasted(arguments[i])}" for i in relevant])
+            self.texts[alone] = text
+        return Witness(tuple(arguments), index, path, text)
 
 
 def _is_seen(closed: Any, sites: Sequence[Site], key: int, arguments: list[Any], times: int) -> bool:
