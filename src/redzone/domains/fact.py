@@ -24,19 +24,21 @@ SHORT: Final = 16
 #: Kept-apart integers stay this small, so that numpy's int64 holds any one product or sum of two.
 SMALL: Final = 2**31
 
-_ndarray: Final = np.ndarray
+_NDARRAY: Final = np.ndarray
 
 
 class Fact:
     """An over-approximation of every value an array can hold."""
 
-    __slots__ = ("hi", "lo", "nan", "step")
+    __slots__ = ("hi", "lo", "nan", "step", "whole")
 
     def __init__(self, lo: Any, hi: Any, step: int = 1, nan: bool = False) -> None:
         self.lo = lo
         self.hi = hi
         self.step = step
         self.nan = nan
+        self.whole: Fact | None = None
+        """The same with one pair of bounds for all elements, where they are kept apart and somebody asked."""
 
     def __repr__(self) -> str:
         stride = f" step {self.step}" if self.step not in (0, 1) else ""
@@ -45,7 +47,7 @@ class Fact:
     @property
     def kept(self) -> bool:
         """Whether elements are kept apart."""
-        return type(self.lo) is _ndarray
+        return type(self.lo) is _NDARRAY
 
     @property
     def constant(self) -> bool:
@@ -54,7 +56,7 @@ class Fact:
 
     def key(self) -> tuple[Any, ...]:
         """Something hashable that is equal for equal facts."""
-        if type(self.lo) is _ndarray:
+        if type(self.lo) is _NDARRAY:
             return (self.lo.shape, self.lo.tobytes(), self.hi.shape, self.hi.tobytes(), self.nan)
         return (self.lo, self.hi, self.step, self.nan)
 
@@ -157,10 +159,12 @@ def _constant_float(array: np.ndarray) -> Fact:
 
 def summarised(fact: Fact) -> Fact:
     """The same fact with one pair of bounds for the whole array."""
-    if type(fact.lo) is not _ndarray:
+    if type(fact.lo) is not _NDARRAY:
         return fact
-    lo, hi = least(fact.lo), most(fact.hi)
-    return Fact(lo, hi, 0 if lo == hi and not fact.nan else 1, fact.nan)
+    if fact.whole is None:
+        lo, hi = least(fact.lo), most(fact.hi)
+        fact.whole = Fact(lo, hi, 0 if lo == hi and not fact.nan else 1, fact.nan)
+    return fact.whole
 
 
 #: Of an array up to this long the elements are faster to go through one by one than by numpy.
@@ -179,7 +183,7 @@ def most(array: np.ndarray) -> Any:
 
 def settle(lo: Any, hi: Any, nan: bool = False) -> Fact:
     """A fact from two computed bounds, dropping an array that keeps nothing apart or too much."""
-    a, b = type(lo) is _ndarray, type(hi) is _ndarray
+    a, b = type(lo) is _NDARRAY, type(hi) is _NDARRAY
     if not (a or b):
         plain = type(lo) in (int, float)
         return Fact(lo, hi, 0 if plain and lo == hi and not nan else 1, nan)
@@ -207,7 +211,7 @@ def apart(lo: np.ndarray, hi: np.ndarray, nan: bool = False) -> Fact:
 
 def too_wide(a: Fact, b: Fact) -> bool:
     """Whether combining two kept-apart facts would keep more apart than allowed."""
-    if type(a.lo) is not _ndarray or type(b.lo) is not _ndarray:
+    if type(a.lo) is not _NDARRAY or type(b.lo) is not _NDARRAY:
         return False
     size = 1
     for x, y in zip(a.lo.shape, b.lo.shape, strict=False):
@@ -227,7 +231,7 @@ def join(a: Fact, b: Fact) -> Fact:
         if high < a.hi:
             high = a.hi
         return Fact(low, high, step, a.nan or b.nan)
-    if type(a.lo) is _ndarray or type(b.lo) is _ndarray:
+    if type(a.lo) is _NDARRAY or type(b.lo) is _NDARRAY:
         if not _alike(a, b):
             a, b = summarised(a), summarised(b)
             return join(a, b)
@@ -251,16 +255,16 @@ def join(a: Fact, b: Fact) -> Fact:
 def _alike(a: Fact, b: Fact) -> bool:
     """Whether two facts can be combined elementwise: plain numbers, of one rank and a bearable size."""
     for f in (a, b):
-        if type(f.lo) is not _ndarray and not is_small(f):
+        if type(f.lo) is not _NDARRAY and not is_small(f):
             return False
-    if type(a.lo) is _ndarray and type(b.lo) is _ndarray and a.lo.ndim != b.lo.ndim:
+    if type(a.lo) is _NDARRAY and type(b.lo) is _NDARRAY and a.lo.ndim != b.lo.ndim:
         return False
     return not too_wide(a, b)
 
 
 def is_small(fact: Fact) -> bool:
     """Whether numpy can compute with the bounds: kept apart already, floats, or integers of bearable size."""
-    if type(fact.lo) is _ndarray:
+    if type(fact.lo) is _NDARRAY:
         return True
     if isinstance(fact.lo, float) or isinstance(fact.hi, float):
         return True
@@ -286,7 +290,7 @@ def meet(a: Fact, b: Fact) -> Fact | None:
             return a if low == a.lo != high == a.hi else Fact(low, high, 0 if low == high else 1, a.nan and b.nan)
         stride, anchor = (mine, a.lo) if mine >= other else (other, b.lo)
         return strided(low, high, stride, anchor)
-    if type(a.lo) is _ndarray or type(b.lo) is _ndarray:
+    if type(a.lo) is _NDARRAY or type(b.lo) is _NDARRAY:
         if not _alike(a, b):
             return meet(summarised(a), summarised(b))
         lo, hi = np.maximum(a.lo, b.lo), np.minimum(a.hi, b.hi)
@@ -343,8 +347,8 @@ def leq(a: Fact, b: Fact) -> bool:
         return b.lo <= a.lo and a.hi <= b.hi and (b.nan or not a.nan)
     if a.nan and not b.nan:
         return False
-    if type(a.lo) is _ndarray or type(b.lo) is _ndarray:
-        if type(a.lo) is _ndarray and type(b.lo) is _ndarray and a.lo.ndim != b.lo.ndim:
+    if type(a.lo) is _NDARRAY or type(b.lo) is _NDARRAY:
+        if type(a.lo) is _NDARRAY and type(b.lo) is _NDARRAY and a.lo.ndim != b.lo.ndim:
             a = summarised(a)
         return b.step == 1 and bool((a.lo >= b.lo).all()) and bool((a.hi <= b.hi).all())
     try:
@@ -368,8 +372,8 @@ def widen(old: Fact, new: Fact, info: DtypeInfo, thresholds: Sequence[Any]) -> F
 
     Any chain of widenings is finite: each bound moves at most once per threshold.
     """
-    if type(old.lo) is _ndarray or type(new.lo) is _ndarray:
-        if type(old.lo) is _ndarray and leq(new, old):
+    if type(old.lo) is _NDARRAY or type(new.lo) is _NDARRAY:
+        if type(old.lo) is _NDARRAY and leq(new, old):
             return old
         apart = _widen_apart(old, join(old, new), info, thresholds)
         if apart is not None:
@@ -402,9 +406,9 @@ def widen(old: Fact, new: Fact, info: DtypeInfo, thresholds: Sequence[Any]) -> F
 
 def _widen_apart(old: Fact, both: Fact, info: DtypeInfo, thresholds: Sequence[Any]) -> Fact | None:
     """Each element of a short array on its own; None where that can't be."""
-    if not info.integral or type(both.lo) is not _ndarray or both.lo.size > SHORT or info.max > SMALL:
+    if not info.integral or type(both.lo) is not _NDARRAY or both.lo.size > SHORT or info.max > SMALL:
         return None
-    if type(old.lo) is _ndarray and old.lo.ndim != both.lo.ndim:
+    if type(old.lo) is _NDARRAY and old.lo.ndim != both.lo.ndim:
         return None
     ends = np.array(
         [info.min, *sorted({t for t in thresholds if type(t) is int and info.min < t < info.max}), info.max]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, join, meet
-from redzone.engine.changes import Ends, change_of, counted_by
+from redzone.engine.changes import Change, changed_or_set, counted_by
 from redzone.engine.program import LoopShape, Program
 
 
@@ -25,6 +25,10 @@ class Carries:
         slots = {position - shape.consts: slot for position, slot in body.inputs}
         self.slot = {i: slots.get(i, -1) for i in shape.carries}
         self.moving = [i for i in shape.carries if body.outs[i] != self.slot[i]]
+        self.seen_in: list[Any] | None = None
+        """The run of the body that was looked at last for what it does to the carries."""
+        self.changes: dict[int, Change | None] = {}
+        """By carry: what that does, where somebody asked."""
 
     def out(self, env: list[Any], i: int) -> Fact:
         fact: Fact = env[self.body.outs[i]]
@@ -42,9 +46,13 @@ class Carries:
         """The constant a carry grows by each time, if that is all that happens to it."""
         return counted_by(self.body, self.slot[i], self.body.outs[i])
 
-    def step_range(self, env: list[Any], i: int) -> Ends | None:
-        """Bounds on how much a carry changes in one iteration."""
-        return change_of(self.body, env, self.slot[i], self.body.outs[i])
+    def changed(self, env: list[Any], i: int) -> Change | None:
+        """What an iteration adds to a carry or sets it to; how often a loop runs and how far it comes hangs on that."""
+        if self.seen_in is not env:
+            self.seen_in, self.changes = env, {}
+        if i not in self.changes:
+            self.changes[i] = changed_or_set(self.body, env, self.slot[i], self.body.outs[i])
+        return self.changes[i]
 
 
 def met(old: Fact, new: Fact) -> Fact:

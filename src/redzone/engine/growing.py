@@ -10,7 +10,7 @@ from redzone.domains import DtypeInfo, Fact, join, leq, settle, summarised
 from redzone.domains.fact import strided
 from redzone.domains.symbolic import at_most, larger, smaller
 from redzone.engine.carried import Carries, met
-from redzone.engine.changes import FAR, Change, End, added_at_most, changed_or_set
+from redzone.engine.changes import FAR, Change, End, added_at_most
 
 
 def _after(fact: Fact, lo: Any, hi: Any, info: DtypeInfo, by: int) -> Fact | None:
@@ -100,17 +100,16 @@ def grown(carries: Carries, moving: list[int], env: Any, trips: Any) -> dict[int
     for i in moving:
         if carries.info[i].kind not in "iu":
             continue
-        change, info = carries.step_range(env, i), carries.info[i]
-        if change is not None:
-            lo, hi = smaller(0, change[0]), larger(0, change[1])
+        change, info = carries.changed(env, i), carries.info[i]
+        if change is None:
+            continue
+        if change.set_to is None and change.added is not None:
+            lo, hi = smaller(0, change.added[0]), larger(0, change.added[1])
             # The value after the last iteration must fit too: then no addition in any iteration wraps.
             spill = _after(carries.first[i], lo * trips, hi * trips, info, 1)
             bound = _after(carries.first[i], lo * (trips - 1), hi * (trips - 1), info, 1)
         else:
-            instead = changed_or_set(carries.body, env, carries.slot[i], carries.body.outs[i])
-            if instead is None or instead.set_to is None:
-                continue
-            spill, bound = _grown_or_set(carries.first[i], instead, info, trips)
+            spill, bound = _grown_or_set(carries.first[i], change, info, trips)
         if spill is not None and bound is not None:
             found[i] = bound
     return found

@@ -19,7 +19,7 @@ from redzone.engine.entered import at_entries, is_worth_a_look, narrowed
 from redzone.engine.flags import by_flag, has_flags
 from redzone.engine.growing import bounded_growth, count_exactly, count_up, grown
 from redzone.engine.lanes import stay_apart
-from redzone.engine.nested import while_key
+from redzone.engine.nested import Rested, while_key
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import Links, LoopShape, Program, Step
 from redzone.engine.replaced import first_or_replaced
@@ -216,7 +216,10 @@ def _while(
     (body, test), shape = step.bodies, step.extra
     when, batched, asked = condition.when, condition.batched, condition.asked
     key = while_key(step, inputs, asked, inits)
-    known = body.memo.get(key)
+    known: Rested | None = body.memo.get(key)
+    if known is not None and known.left is not None and context is None:
+        _leave(env, step, known.left)
+        return
     if known is None:
         carries = Carries(body, shape, inits, [v.aval for v in step.eqn.outvars])
         inside: dict[int, Fact] = {}
@@ -224,6 +227,7 @@ def _while(
         closer: dict[Step, list[Fact]] = {}
         condition.toward = toward(carries, condition)
         enters = when(carries.now, 1) is not None
+        starts = enters and not batched and when(carries.now, 0) is None
         if enters:
             lane = batched and stay_apart(step)
 
@@ -295,37 +299,42 @@ def _while(
 
             in_body = runner.run(body, feed(narrowed(narrowed(goes_in, inside), entered)), False)
             links = by_flag(carries, going_on, in_body, near)
-        known = body.memo[key] = (carries.now, enters, inside, entered, condition.toward, closer, goes_in, links)
-    now, enters, inside, entered, condition.toward, closer, _, links = known
+        known = body.memo[key] = Rested(carries.now, enters, starts, condition.toward)
+        known.inside, known.entered, known.closer = inside, entered, closer
+        known.goes_in, known.links = goes_in, links
+    now, condition.toward = known.now, known.toward
     checked = condition.tested(now, context is not None)
-    if enters and context is not None:
+    if known.enters and context is not None:
         held = when(now, 1)
         if held is not None:
-            held = narrowed(held, inside)
+            held = narrowed(held, known.inside)
             if not batched:
-                held = narrowed(held, entered)
-            runner.closer.update(closer)
-            body.linking = links
+                held = narrowed(held, known.entered)
+            runner.closer.update(known.closer)
+            body.linking = known.links
             try:
                 runner.run(body, feed(held), True, context, step, 0, tested=None if batched else checked)
             finally:
                 body.linking = {}
-            for one in closer:
+            for one in known.closer:
                 del runner.closer[one]
             running = when(now, 1, lane=True) if batched and stay_apart(step) else None
             if running is not None:
-                runner.run(body, feed(narrowed(running, entered)), True, context, step, 0, lanes=True)
-    if enters and _surely_starts(condition, dict(zip(shape.carries, inits, strict=True))):
-        now = _made_by_body(runner, body, shape, now, feed(when(now, 1) or now))
-    left = when(now, 0) or now
+                runner.run(body, feed(narrowed(running, known.entered)), True, context, step, 0, lanes=True)
+    # Of a loop that surely goes through its body first values are not left.
+    made = _made_by_body(runner, body, shape, now, feed(when(now, 1) or now)) if known.starts else now
+    left = when(made, 0) or made
+    if context is None:
+        # What is promised around it may say more, which does not hold in other runs.
+        known.left = left
+    _leave(env, step, left)
+
+
+def _leave(env: list[Any], step: Step, left: dict[int, Fact]) -> None:
+    """Put the carries after a while in their places."""
     for i, out in enumerate(step.outs):
         if out >= 0:
             env[out] = left[i]
-
-
-def _surely_starts(condition: Condition, first: dict[int, Fact]) -> bool:
-    """Whether a while goes through its body at least once: its condition cannot fail before."""
-    return not condition.batched and condition.when(first, 0) is None
 
 
 def _made_by_body(

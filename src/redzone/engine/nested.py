@@ -12,7 +12,7 @@ from typing import Any
 
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.engine.continuing import parts_of
-from redzone.engine.program import WHILE, Program, Step
+from redzone.engine.program import WHILE, Links, Program, Step
 
 #: Bounds on how much a body adds to what is in one slot on its way to another; None where nobody knows.
 ChangeOf = Callable[[Program, list[Any], int, int, int], Any]
@@ -39,6 +39,32 @@ def while_key(step: Step, inputs: Sequence[Fact], asked: Sequence[Fact], inits: 
     )
 
 
+class Rested:
+    """What is known of a while that was looked at, given the facts that it is known by."""
+
+    def __init__(self, now: dict[int, Fact], enters: bool, starts: bool, toward: dict[int, Fact]) -> None:
+        self.now = now
+        """What its carries are whenever its condition is asked."""
+        self.enters = enters
+        """Whether it may go through its body."""
+        self.starts = starts
+        """Whether it surely does: its condition cannot fail before."""
+        self.toward = toward
+        """By carry: what else holds of it while the loop goes on."""
+        self.inside: dict[int, Fact] = {}
+        """By carry: what else holds where the body starts, by how often it does."""
+        self.entered: dict[int, Fact] = {}
+        """The same by what is known where its condition held."""
+        self.closer: dict[Step, list[Fact]] = {}
+        """By access: what it is at, gone through one by one."""
+        self.goes_in: dict[int, Fact] | None = None
+        """The carries where it goes on; None where that was not asked."""
+        self.links: Links = {}
+        """What flags among the carries say of others."""
+        self.left: dict[int, Fact] | None = None
+        """The carries after it, found without anything that is around it."""
+
+
 def first_of(step: Step, slot: int) -> tuple[int, int]:
     """For a result of a while, which carry that is and the slot of its first value; -1 where there is none."""
     shape = step.extra
@@ -61,10 +87,10 @@ def moved_by(step: Step, env: list[Any], carry: int, change_of: ChangeOf, depth:
     if slot < 0 or None in facts or info.kind not in "iu":
         return None
     asked, inits = facts[count : len(step.ins)], facts[len(step.ins) :]
-    known = body.memo.get(while_key(step, facts[:count], asked, inits))
-    if known is None or not known[1] or known[6] is None:
+    known: Rested | None = body.memo.get(while_key(step, facts[:count], asked, inits))
+    if known is None or not known.enters or known.goes_in is None:
         return None
-    now, held = summarised(known[0][carry]), summarised(known[6][carry])
+    now, held = summarised(known.now[carry]), summarised(known.goes_in[carry])
     by = change_of(body, body.template, slot, body.outs[carry], depth)
     if by is None or any(type(n) is not int for n in (*by, now.lo, now.hi, held.lo, held.hi)):
         return None

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from redzone.domains import Fact, dtype_info, scalar, summarised
 from redzone.engine.carried import Carries
-from redzone.engine.changes import Ends, changed_or_set
+from redzone.engine.changes import Ends
 from redzone.engine.continuing import Condition
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.program import SIMPLE, Program, made_by, source_of
@@ -64,7 +64,7 @@ def _moved_on(carries: Carries, i: int, inside: Fact, env: list[Any] | None) -> 
     else:
         change = None
         if env is not None and carries.slot[i] >= 0 and info.kind in "iu":
-            change = changed_or_set(carries.body, env, carries.slot[i], carries.body.outs[i])
+            change = carries.changed(env, i)
         if change is None:
             return None
         added, set_to = change.added, change.set_to
