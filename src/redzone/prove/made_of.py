@@ -17,7 +17,7 @@ from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Program, Ste
 from redzone.frontend.compat import primitives
 
 _P = primitives()
-_SELECT = _P["select_n_p"]
+_SELECT, _SORT, _TOP_K = _P["select_n_p"], _P["sort_p"], _P["top_k_p"]
 #: Of a read, what is read counts, not where.
 _READS = frozenset((_P["gather_p"], _P["dynamic_slice_p"]))
 _AND = _P["and_p"]
@@ -122,6 +122,11 @@ def _made_from(step: Step, slot: int) -> Iterable[int]:
         out: Any = step.eqn.outvars[step.outs.index(slot)].aval if len(step.outs) > 1 else step.eqn.outvars[0].aval
         primitive = step.eqn.primitive
         if primitive in _POSITIONS or (is_bool(out) and not _moves_bools(step)):
+            return ()
+        if primitive is _SORT and len(step.ins) == len(step.outs):
+            # The others only say where each goes.
+            return (step.ins[step.outs.index(slot)],)
+        if primitive is _TOP_K and step.outs.index(slot) == 1:
             return ()
         if primitive is _SELECT and len(step.ins) == len(step.eqn.invars):
             return step.ins[1:]
