@@ -363,3 +363,39 @@ def flags_that_are_not_all_the_same(x, on, k):
 @case(f32(200), u8(7), requires=("97 ≤ letters",))
 def letters_of_which_others_wrap_back_inside(x, letters):
     return x[letters - 97]  #: requires
+
+
+# Between the ends of a promise lies what neither end shows.
+
+
+@case(f32(32), i32(min=0, max=63))
+def a_power_of_two_that_its_type_may_not_hold(x, bits):
+    return x[jnp.minimum(lax.shift_left(jnp.int32(1), bits), 32)]  #: unsafe
+
+
+@case(f32(32), i32(min=0, max=4))
+def a_power_of_two_in_a_table(x, bits):
+    return x[jnp.minimum(lax.shift_left(jnp.int32(1), bits), 32)]  #: safe
+
+
+@case(f32(50), i32(min=0, max=70_000))
+def a_square_that_wraps_below_nothing(x, n):
+    return x[jnp.where(n * n < 50, n * n, 0)]  #: unsafe
+
+
+@case(f32(50), i32(min=0, max=46_340))
+def a_square_that_does_not_wrap(x, n):
+    return x[jnp.where(n * n < 50, n * n, 0)]  #: safe
+
+
+# That 0 is inside is no condition to be told.
+
+
+@case(f32(64), i32(min=0))
+def a_hash_by_one_too_many(x, n):
+    return x[lax.rem(jnp.abs(n * jnp.int32(-1640531527)), 65)]  #: unknown
+
+
+@case(f32(65), i32(min=0))
+def a_hash_by_as_many(x, n):
+    return x[lax.rem(jnp.abs(n * jnp.int32(-1640531527)), 65)]  #: safe

@@ -557,3 +557,114 @@ def each_row_divided_in_a_loop(x, a, rows, c):
 def a_small_constant_in_a_loop_beside_a_large_one_outside(x, a):
     rest = a - 1e5
     return lax.scan(lambda t, _: (t, x[(-jnp.log(rest + 0.001)).astype(np.int32)]), 0, None, length=3)  #: unknown
+
+
+# What the condition of a while says of a float that it carries holds in its body.
+
+
+@case(f32(8), f32(min=0.0, max=7.99), f32(min=-1.0, max=1.0))
+def along_a_ray(x, at, step):
+    def body(state):
+        at, total = state
+        return at + step * 0.5, total + x[jnp.floor(at).astype(jnp.int32)]  #: safe
+
+    return lax.while_loop(lambda state: (state[0] >= 0) & (state[0] < 8), body, (at, 0.0))
+
+
+@case(f32(8), f32(min=0.0, max=7.99), f32(min=-1.0, max=1.0))
+def along_a_ray_to_the_wall_itself(x, at, step):
+    def body(state):
+        at, total = state
+        return at + step * 0.5, total + x[jnp.floor(at).astype(jnp.int32)]  #: unsafe
+
+    return lax.while_loop(lambda state: (state[0] >= 0) & (state[0] <= 8), body, (at, 0.0))
+
+
+@case(f32(4, 4, 4), f32(3), f32(3))
+def along_a_ray_through_a_grid(cells, at, step):
+    def body(state):
+        at, total = state
+        cell = jnp.floor(at).astype(jnp.int32)
+        return at + step, total + cells[cell[0], cell[1], cell[2]]  #: safe
+
+    return lax.while_loop(lambda state: jnp.all((state[0] >= 0) & (state[0] < 4)), body, (at, 0.0))
+
+
+@case(f32(4, 4, 3), f32(3), f32(3))
+def along_a_ray_through_a_grid_that_is_lower(cells, at, step):
+    def body(state):
+        at, total = state
+        cell = jnp.floor(at).astype(jnp.int32)
+        return at + step, total + cells[cell[0], cell[1], cell[2]]  #: unsafe
+
+    return lax.while_loop(lambda state: jnp.all((state[0] >= 0) & (state[0] < 4)), body, (at, 0.0))
+
+
+@case(f32(8), f32(min=0.0, max=100.0))
+def a_float_that_the_loop_does_not_end_by(x, step):
+    def body(state):
+        at, total = state
+        return at + step, total + x[at.astype(jnp.int32)]  #: unsafe
+
+    return lax.while_loop(lambda state: (state[1] < 8) & (state[0] < 100.0), body, (jnp.float32(0), 0.0))
+
+
+# A condition on the coordinates of a point one by one, on the least and the greatest, rounded, or without their sign.
+
+
+@case(f32(8, 6), f32(2))
+def a_point_looked_at_by_its_coordinates(grid, at):
+    def inside():
+        cell = jnp.floor(at).astype(jnp.int32)
+        return grid[cell[0], cell[1]]  #: safe
+
+    return lax.cond((at[0] >= 0) & (at[0] < 8) & (at[1] >= 0) & (at[1] < 6), inside, lambda: 0.0)
+
+
+@case(f32(8, 6), f32(2))
+def a_point_looked_at_by_its_coordinates_the_other_way(grid, at):
+    def inside():
+        cell = jnp.floor(at).astype(jnp.int32)
+        return grid[cell[0], cell[1]]  #: unsafe
+
+    return lax.cond((at[0] >= 0) & (at[0] < 6) & (at[1] >= 0) & (at[1] < 8), inside, lambda: 0.0)
+
+
+@case(f32(8), f32(3))
+def the_least_and_the_greatest_of_a_point(x, at):
+    return lax.cond((at.min() >= 0) & (at.max() < 8), lambda: x[at.astype(jnp.int32)], lambda: x[:3])  #: safe
+
+
+@case(f32(8), f32(3))
+def the_greatest_of_a_point_alone(x, at):
+    return lax.cond(at.max() < 8, lambda: x[at.astype(jnp.int32)], lambda: x[:3])  #: requires
+
+
+@case(f32(8), f32())
+def rounded_down_to_look_at_it(x, at):
+    return lax.cond((jnp.floor(at) >= 0) & (jnp.floor(at) <= 7), lambda: x[at.astype(jnp.int32)], lambda: 0.0)  #: safe
+
+
+@case(f32(8), f32())
+def rounded_up_to_look_at_it(x, at):
+    return lax.cond((jnp.ceil(at) >= 1) & (jnp.ceil(at) <= 8), lambda: x[at.astype(jnp.int32)], lambda: 0.0)  #: unsafe
+
+
+@case(f32(9), f32())
+def rounded_up_to_look_at_it_with_room(x, at):
+    return lax.cond((jnp.ceil(at) >= 1) & (jnp.ceil(at) <= 8), lambda: x[at.astype(jnp.int32)], lambda: 0.0)  #: safe
+
+
+@case(f32(8), f32())
+def looked_at_without_its_sign(x, at):
+    return lax.cond(jnp.abs(at) < 4, lambda: x[(at + 4).astype(jnp.int32)], lambda: 0.0)  #: unsafe
+
+
+@case(f32(9), f32())
+def looked_at_without_its_sign_with_room(x, at):
+    return lax.cond(jnp.abs(at) < 4, lambda: x[(at + 4).astype(jnp.int32)], lambda: 0.0)  #: safe
+
+
+@case(f32(8), f32())
+def looked_at_with_the_other_sign(x, at):
+    return lax.cond((-at <= 0) & (-at > -8), lambda: x[at.astype(jnp.int32)], lambda: 0.0)  #: safe

@@ -117,7 +117,7 @@ def unsigned_before_the_first(x, i):
 @case(f32(1000), i32(min=0, max=70000), i32(min=0, max=70000))
 def a_product_that_wraps_below_the_limit(x, i, stride):
     at = i * stride
-    low = lax.cond(at < 1000, lambda: x[at], lambda: 0.0)  #: unknown
+    low = lax.cond(at < 1000, lambda: x[at], lambda: 0.0)  #: unsafe
     both = lax.cond((at < 1000) & (at >= 0), lambda: x[at], lambda: 0.0)  #: safe
     return low + both
 

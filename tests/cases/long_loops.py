@@ -339,3 +339,24 @@ def made_small_if_at_all(x, s, n):
 def made_too_large_in_the_last_iteration(x, s, n):
     last = lax.while_loop(lambda c: c[1] < n, lambda c: (c[0] % 10 + c[1] // 2, c[1] + 1), (s, 0))
     return x[last[0]]  #: unsafe
+
+
+# With a step of nothing the loop never ends, which is no reason not to try others.
+
+
+@case(f32(8), i32(min=0, max=100))
+def by_steps_that_may_be_nothing(x, step):
+    def body(state):
+        at, total = state
+        return at + step, total + x[at]  #: unsafe
+
+    return lax.while_loop(lambda state: state[0] < 100, body, (0, 0.0))
+
+
+@case(f32(100), i32(min=0, max=100))
+def by_steps_that_may_be_nothing_inside(x, step):
+    def body(state):
+        at, total = state
+        return at + step, total + x[at]  #: safe
+
+    return lax.while_loop(lambda state: state[0] < 100, body, (0, 0.0))

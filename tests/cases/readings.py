@@ -852,3 +852,46 @@ def a_step_between_two_that_are_counted_from_the_end(x, starts, i):
     # A letter counts from 0: -1 stands for the last place beside the first, and -4 for the third.
     width = starts[i + 1] - starts[i]  #: safe
     return x[width]  #: requires
+
+
+# Of a row at once, or of a column, the machine rounds a product before the sum that it is fused with elsewhere: points
+# that were inside for the condition, by nothing, were outside for the index.
+
+
+@case(f32(7, 7), *[f32(64, 2)] * 3)
+def rows_of_sums_with_products(grid, a, b, c):
+    at = a * b + c
+    ok = jnp.all((at >= 0) & (at < 7), -1)
+    cell = jnp.where(ok[:, None], jnp.floor(at).astype(jnp.int32), 0)
+    return grid[cell[:, 0], cell[:, 1]]  #: unknown
+
+
+@case(f32(7, 7), *[f32(64, 2, min=-100.0, max=100.0)] * 3)
+def rows_of_sums_with_products_and_room(grid, a, b, c):
+    at = a * b + c
+    ok = jnp.all((at >= 0.5) & (at < 6.5), -1)
+    cell = jnp.where(ok[:, None], jnp.floor(at).astype(jnp.int32), 0)
+    return grid[cell[:, 0], cell[:, 1]]  #: safe
+
+
+@case(f32(7, 7), *[f32(64, 2)] * 2)
+def rows_of_sums(grid, a, c):
+    at = a + c
+    ok = jnp.all((at >= 0) & (at < 7), -1)
+    cell = jnp.where(ok[:, None], jnp.floor(at).astype(jnp.int32), 0)
+    return grid[cell[:, 0], cell[:, 1]]  #: safe
+
+
+@case(f32(7, 7), *[f32(64, 2)] * 3)
+def columns_of_sums_with_products(grid, a, b, c):
+    at = a * b + c
+    row, column = at[:, 0], at[:, 1]
+    ok = (row >= 0) & (row < 7) & (column >= 0) & (column < 7)
+    cell = jnp.floor(at).astype(jnp.int32)
+    return jnp.where(ok, grid[cell[:, 0], cell[:, 1]], 0.0)  #: unknown
+
+
+@case(f32(7), *[f32(64)] * 3)
+def each_of_sums_with_products(x, a, b, c):
+    at = a * b + c
+    return x[jnp.where((at >= 0) & (at < 7), jnp.floor(at).astype(jnp.int32), 0)]  #: safe

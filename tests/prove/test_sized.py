@@ -105,3 +105,12 @@ def test_an_element_of_an_array_under_a_bound_in_sizes() -> None:
     for function in (lambda x, s: x[s[1]], lambda x, s: x[s.at[0].set(7)[1]]):
         access = redzone.check(function, ROWS, redzone.Spec((2,), "int32")).accesses[-1]
         assert [str(condition) for condition in access.requires] == ["- n ≤ s ≤ n - 1"]
+
+
+def test_an_order_has_the_numbers_of_its_places() -> None:
+    """What is sorted says where each place goes, and is no number of the index."""
+    other = redzone.Spec(("m",), "float32")
+    for order in (jnp.argsort, lambda x: jax.lax.top_k(x, 3)[1]):
+        access = _only(lambda x, y, order=order: y[order(x)], ROWS, other, dims=("n >= 3",))
+        assert access.verdict == "unsafe"
+        assert _only(lambda x, y, order=order: y[order(x)], ROWS, other, dims=("n >= 3", "m >= n")).verdict == "safe"

@@ -9,7 +9,7 @@ import pytest
 from jax import lax
 
 import redzone
-from redzone.engine import narrowing
+from redzone.engine import narrowing, products
 
 pytestmark = pytest.mark.sources
 
@@ -101,3 +101,48 @@ def test_a_number_taken_for_one_everywhere_is_caught(monkeypatch):
     program = _program(_floats, _times)
     assert _verdict(program) == "safe"
     assert _leaves(program, _times)
+
+
+ROWS = 256
+
+
+def _by_rows(at):
+    return jnp.all((at >= 0) & (at < TOP), -1)
+
+
+def _by_columns(at):
+    return (at[:, 0] >= 0) & (at[:, 0] < TOP) & (at[:, 1] >= 0) & (at[:, 1] < TOP)
+
+
+def _by_extremes(at):
+    return (at.min(-1) >= 0) & (at.max(-1) < TOP)
+
+
+def _in_rows(test):
+    """The sum alone reads its product, but one loop goes through its rows and another through its elements."""
+
+    def program(x, a, b, c):
+        at = a * b + c
+        cells = jnp.where(test(at)[:, None], jnp.floor(at).astype(jnp.int32), 0)
+        return x[cells], cells
+
+    numbers = redzone.Spec((ROWS, 2), "float32", min=-100.0, max=100.0)
+    (access,) = redzone.check(program, redzone.Spec((TOP,), "float32"), numbers, numbers, numbers).accesses
+    return program, str(access.verdict)
+
+
+@pytest.mark.parametrize("test", [_by_rows, _by_columns, _by_extremes])
+def test_rows_that_are_looked_at_as_one(test):
+    assert _in_rows(test)[1] == "unknown"
+
+
+@pytest.mark.changes_the_engine
+def test_rows_taken_for_one_number_each_are_caught(monkeypatch):
+    monkeypatch.setattr(products, "_rearranges", lambda *_: False)
+    program, verdict = _in_rows(_by_rows)
+    assert verdict == "safe"
+    rng, compiled = np.random.default_rng(0), jax.jit(program)
+    a, b = (rng.uniform(-10, 10, (ROWS, 2)).astype(np.float32) for _ in range(2))
+    c = (rng.integers(0, TOP, (ROWS, 2)) - a.astype(np.float64) * b).astype(np.float32)
+    at = np.asarray(compiled(np.ones(TOP, np.float32), a, b, c)[1])
+    assert at.min() < 0 or at.max() >= TOP

@@ -9,7 +9,8 @@ one and another or an integer, is not one number either. What is sorted, summed 
 
 So a comparison of such numbers may come out one way in one place and the other way in another, be it where flags are
 counted, looked at all together, or handed out beside what they decide about. Where only the sum reads the product, and
-that is the only one in it, all places fuse the two or none does, and it is one number (`products.is_twofold`).
+that is the only one in it, all places that go through it element by element fuse the two or none does, and it is one
+number if there are no others (`products.is_twofold`).
 """
 
 from __future__ import annotations

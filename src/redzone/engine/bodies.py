@@ -102,8 +102,9 @@ def loop(build: Slots, eqn: Any, frame: Frame) -> None:
     body, wanted, same = _body(
         build.slicer, eqn, frame, inner, consts, tested.union(asked), nb, len(inner.invars), fixed, told
     )
-    if same:
-        condition = build.slicer.program(test, test_consts, (0,), _moved(same, nt), limits)
+    compared = _compared(test, nt, wanted, tested)
+    if same or compared:
+        condition = build.slicer.program(test, test_consts, (0,), _moved(same, nt), limits, None, compared)
     build.slicer.lanes = outer
     ins = [build.slot(frame, eqn.invars[nt + i]) for i, _ in body.inputs]
     ins += [build.slot(frame, eqn.invars[i if i < nt else i + nb]) for i, _ in condition.inputs]
@@ -112,6 +113,17 @@ def loop(build: Slots, eqn: Any, frame: Frame) -> None:
     step.extra = LoopShape(carries=tuple(sorted(wanted)), consts=nb, cond_consts=nt)
     step.extra.given = _which(frame, eqn.invars[: nt + nb])
     step.extra.inits = tuple(build.slot(frame, eqn.invars[nt + nb + i]) for i in step.extra.carries)
+
+
+def _compared(test: Any, first: int, wanted: set[int], tested: set[int]) -> tuple[int, ...]:
+    """The inputs of a while's condition that are floats which its body looks at, and which it looks at too."""
+    found = []
+    for i in sorted(wanted.difference(tested)):
+        given = test.invars[first + i]
+        is_float = dtype_info(getattr(given.aval, "dtype", None)).kind == "f"
+        if is_float and any(v is given for eqn in test.eqns for v in eqn.invars):
+            found.append(first + i)
+    return tuple(found)
 
 
 def _note_done_away(build: Slots, eqn: Any, frame: Frame) -> bool:

@@ -79,11 +79,13 @@ class Slicing:
         same: dict[int, int] | None = None,
         fixed: dict[int, int] | None = None,
         told: dict[int, Definition] | None = None,
+        looked_at: tuple[int, ...] = (),
     ) -> Program:
         """The program that decides a jaxpr's accesses and the wanted results.
 
         Inputs that the caller knows to be equal to others, by their positions, are taken for these, and those that it
-        knows the numbers of for constants; of some it is told how they were made from others.
+        knows the numbers of for constants; of some it is told how they were made from others. Some are looked at
+        though they are floats that are only compared.
         """
         raise NotImplementedError
 

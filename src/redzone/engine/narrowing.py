@@ -340,7 +340,8 @@ class Narrowing:
         shape, old, fact = step.eqn.invars[0].aval.shape, self.current(step.ins[0], ALL), summarised(fact)
         if any(type(n) is not int for n in shape) or not 1 < math.prod(shape) <= SHORT or not is_small(old):
             return
-        if not is_small(fact) or dtype_info(step.eqn.outvars[0].aval.dtype).kind not in "biu":
+        kind = dtype_info(step.eqn.outvars[0].aval.dtype).kind
+        if not is_small(fact) or kind not in "biuf":
             return
         p = step.eqn.params
         strides = p["strides"] or (1,) * len(shape)
@@ -348,8 +349,11 @@ class Narrowing:
         lo, hi = np.array(np.broadcast_to(old.lo, shape)), np.array(np.broadcast_to(old.hi, shape))
         lo[part], hi[part] = np.maximum(lo[part], fact.lo), np.minimum(hi[part], fact.hi)
         if (lo > hi).any():
+            if fact.nan and old.nan:
+                return
             raise Infeasible
-        self.narrow(step.ins[0], settle(lo, hi), ALL)
+        # Of the other elements it is not known that they are numbers.
+        self.narrow(step.ins[0], settle(lo, hi, old.nan), ALL)
 
     def behind(self, step: Step, level: Any) -> Any:
         """The level on the other side of a rearrangement."""

@@ -1,10 +1,12 @@
 """Products of floats that go into sums, and who else reads them.
 
 A compiler fuses a product with the sum that it goes into, or rounds it first, where something else reads it too. Where
-nothing but the sum does, all that compute the sum do it alike. But what reads a product is not always written down: the
-compiler takes two products of the same numbers for one, leaves out factors of 1, takes what does not change out of
-loops, and does away with calls, with what only arranges numbers and with choices by constants. So a product is a sum's
-own only where no other in the program is made from any of its inputs (`engine/multiplied.py`).
+nothing but the sum does, all that compute the sum do it alike, unless some of them go through its rows in another way:
+where a loop takes one column of several, or all of a row at once, the machine multiplies before it sorts out what it
+loaded, and rounds in between. And what reads a product is not always written down: the compiler takes two products of
+the same numbers for one, leaves out factors of 1, takes what does not change out of loops, and does away with calls,
+with what only arranges numbers and with choices by constants. So a product is a sum's own only where no other in the
+program is made from any of its inputs (`engine/multiplied.py`).
 """
 
 from __future__ import annotations
@@ -21,12 +23,14 @@ from redzone.engine.kept import adds_floats, is_done_away, keeps
 from redzone.engine.moved import LIMITS, called, named, source, unlimited, without_zero
 from redzone.engine.multiplied import ROUNDED, Product, multiplied, named_by
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives
+from redzone.rules import RULES
 
 _P: Final = primitives()
 _MUL: Final = _P["mul_p"]
 _DIV: Final = _P["div_p"]
 _DOT: Final = _P["dot_general_p"]
 _BITCAST: Final = _P["bitcast_convert_type_p"]
+_SLICE: Final = _P["slice_p"]
 SUMS: Final = named("add", "sub")
 #: What may be a product to the compiler: a quotient is one with the inverse, and one of arrays may have a single term.
 PRODUCTS: Final = named("mul", "div", "square", "integer_pow", "pow", "dot_general")
@@ -35,9 +39,22 @@ _MANY: Final = named(
     "reduce_sum", "cumsum", "reduce_window_sum", "reduce_window", "conv_general_dilated", "scatter_add"
 )
 #: Equations of floats for which it is to be found out how they are computed; others are as their operands.
-DECIDED = SUMS | _MANY | named("dot_general", "reduce_prod", "reduce_max", "reduce_min", "sort", "top_k", "scatter")
-DECIDED |= named("cumprod", "cummax", "cummin", "cumlogsumexp", "reduce_window_max", "reduce_window_min")
+DECIDED: Final = (
+    SUMS
+    | _MANY
+    | named("dot_general", "reduce_prod", "reduce_max", "reduce_min", "sort", "top_k", "scatter")
+    | named("cumprod", "cummax", "cummin", "cumlogsumexp", "reduce_window_max", "reduce_window_min")
+)
 _LOOPS: Final = (SCAN_P, WHILE_P, COND_P)
+#: What goes through an array as it lies there; of others, by elements.
+_IN_ORDER: Final = named(
+    *("select_n", "convert_element_type", "reshape", "squeeze", "broadcast_in_dim", "concatenate", "stack"),
+    *("copy", "stop_gradient", "name", "optimization_barrier", "clamp", "pad"),
+)
+_READS: Final = named(
+    *("gather", "dynamic_slice", "dynamic_update_slice"),
+    *("scatter", "scatter_add", "scatter_min", "scatter_max", "scatter_mul", "scatter_sub"),
+)
 #: Among how many numbers a product is looked for that goes into a sum, and one that is the same.
 FURTHEST: Final = 100
 #: How many numbers are looked at that one is made of.
@@ -127,7 +144,65 @@ def is_twofold(frame: Frame, eqn: Any) -> bool:
     products in it one may be fused here and the other there.
     """
     kinds = [_product(frame, atom) for atom in eqn.invars]
-    return max(kinds) == _READ_BY_OTHERS or min(kinds) > 0
+    most = max(kinds)
+    return most == _READ_BY_OTHERS or min(kinds) > 0 or (most == _OWN and _is_rearranged(frame, eqn.outvars[0]))
+
+
+def _is_rearranged(frame: Frame, atom: Any) -> bool:
+    """Whether something that is made of a number goes through an array in another order, or through parts of its rows.
+
+    What loops and branches are given is kept.
+    """
+    waiting, seen, called_here = [(frame, atom)], set[Any](), dict[int, Frame]()
+    for frame, atom in waiting:
+        name = (atom, calls_around(frame))
+        if name in seen:
+            continue
+        seen.add(name)
+        if len(waiting) > MOST:
+            return True
+        jaxpr = frame.jaxpr
+        for eqn, _, _ in frame.slicer.inventory.wiring.readers(jaxpr).get(atom, ()):
+            primitive = eqn.primitive
+            if primitive in _LOOPS and not is_done_away(frame, eqn):
+                continue
+            if primitive in CALLS and primitive is not SHARD_MAP_P:
+                inner, consts = open_jaxpr(eqn.params[CALLS[primitive]])
+                if len(inner.invars) != len(eqn.invars):
+                    return True
+                within = called_here.get(id(eqn))
+                if within is None:
+                    within = called_here[id(eqn)] = frame.called(eqn, inner, consts)
+                waiting += [(within, v) for v, one in zip(inner.invars, eqn.invars, strict=True) if one is atom]
+            elif _rearranges(eqn, atom):
+                return True
+            else:
+                waiting += [(frame, v) for v in eqn.outvars]
+        if any(out is atom for out in jaxpr.outvars):
+            if frame.call is not None and frame.parent is not None:
+                outs = frame.call.outvars
+                if len(outs) != len(jaxpr.outvars):
+                    return True
+                waiting += [(frame.parent, v) for v, out in zip(outs, jaxpr.outvars, strict=True) if out is atom]
+            elif jaxpr is not frame.slicer.inventory.keep[0] and len(getattr(atom.aval, "shape", ())) > 1:
+                # Whoever runs it is not known here.
+                return True
+    return False
+
+
+def _rearranges(eqn: Any, atom: Any) -> bool:
+    """Whether an equation reads an array of rows, or elements of it apart, other than from the first to the last."""
+    primitive, shape = eqn.primitive, getattr(atom.aval, "shape", ())
+    if not shape or primitive in _IN_ORDER:
+        return False
+    if primitive in _READS and eqn.invars[0] is not atom:
+        return False
+    rule = RULES.get(primitive)
+    if rule is not None and rule.pointwise:
+        return False
+    if primitive is _SLICE and len(shape) == 1:
+        return any(stride != 1 for stride in eqn.params["strides"] or ())
+    return len(shape) > 1
 
 
 def may_be_product(frame: Frame, atom: Any) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from redzone.domains import Fact, dtype_info, join, leq, meet, summarised
+from redzone.domains import DtypeInfo, Fact, dtype_info, join, leq, meet, settle, summarised
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.kinds import KIND
 from redzone.engine.levels import ALL, is_of_several
@@ -106,7 +106,7 @@ class Refiner(Reads):
                 after = self.recompute(source, inner, depth - 1, related)
             if after is not before:
                 changed = True
-                if type(after.lo) is float and step.eqn.primitive in PUT_TOGETHER:
+                if step.eqn.primitive in PUT_TOGETHER and is_of_floats(after):
                     after = self.not_yet_rounded(step, source, before, after)
             facts.append(after)
         if changed:
@@ -245,7 +245,7 @@ class Refiner(Reads):
         made = self.defs.get(slot)
         while made is not None and made.kind == SIMPLE and (made.rule is SAME or made.eqn.primitive in MOVES):
             made = self.defs.get(made.ins[0])
-        if made is None or made.kind != SIMPLE or type(before.lo) is not float:
+        if made is None or made.kind != SIMPLE or not is_of_floats(before):
             return after
         kind, into, far = KIND.get(made.eqn.primitive), KIND.get(step.eqn.primitive), 0.0
         converted = kind == "convert" and not dtype_info(made.eqn.invars[0].aval.dtype).integral
@@ -257,12 +257,16 @@ class Refiner(Reads):
             for fact in [self.at(source) for source in made.ins]:
                 if fact.step == 0 and type(fact.lo) is float:
                     far = max(far, abs(fact.lo))
-        info, lo, hi = dtype_info(made.eqn.outvars[0].aval.dtype), after.lo, after.hi
-        if lo != before.lo and math.isfinite(lo) and (lo or far):
-            lo = max(lo - slack(max(abs(lo), far), info), before.lo)
-        if hi != before.hi and math.isfinite(hi) and (hi or far):
-            hi = min(hi + slack(max(abs(hi), far), info), before.hi)
-        return Fact(lo, hi, 0 if lo == hi and not after.nan else 1, after.nan)
+        info = dtype_info(made.eqn.outvars[0].aval.dtype)
+        if type(after.lo) is float and type(before.lo) is float:
+            return settle(*_unrounded(after.lo, after.hi, before.lo, before.hi, far, info), after.nan)
+        if not _comparable(after, before):
+            after, before = summarised(after), summarised(before)
+        ends = np.broadcast_arrays(after.lo, after.hi, before.lo, before.hi)
+        numbers = zip(*[end.ravel().tolist() for end in ends], strict=True)
+        each = [_unrounded(lo, hi, low, high, far, info) for lo, hi, low, high in numbers]
+        lows, highs = (np.array(one, np.float64).reshape(ends[0].shape) for one in zip(*each, strict=True))
+        return settle(lows, highs, after.nan)
 
     def is_unlimited(self, step: Step) -> bool:
         """Whether a maximum, minimum or clamp may be nothing to the compiler, as no number is above infinity."""
@@ -280,6 +284,19 @@ def assuming(program: Program, env: list[Any], slot: int, truth: int, level: Any
     except Infeasible:
         return None
     return refiner
+
+
+def _unrounded(lo: float, hi: float, low: float, high: float, far: float, info: DtypeInfo) -> tuple[float, float]:
+    """Ends that a comparison told of a number, or of one this far from zero, before it is rounded; others stay."""
+    if lo != low and math.isfinite(lo) and (lo or far):
+        lo = max(lo - slack(max(abs(lo), far), info), low)
+    if hi != high and math.isfinite(hi) and (hi or far):
+        hi = min(hi + slack(max(abs(hi), far), info), high)
+    return lo, hi
+
+
+def is_of_floats(fact: Fact) -> bool:
+    return type(fact.lo) is float or (type(fact.lo) is np.ndarray and fact.lo.dtype.kind == "f")
 
 
 def is_flag(fact: Fact) -> bool:

@@ -108,6 +108,8 @@ class Elementwise(Narrowing):
         fact = summarised(fact)
         if self.integral(step) and self.fits(step, -a.hi, -a.lo):
             self.narrow_operand(step, 0, spanning(-fact.hi, -fact.lo), level)
+        elif type(fact.lo) is float:
+            self.narrow_operand(step, 0, Fact(-fact.hi, -fact.lo, 1, fact.nan), level)
 
     def _mul(self, step: Step, fact: Fact, level: Any) -> None:
         if not self.integral(step):
@@ -213,6 +215,19 @@ class Elementwise(Narrowing):
             if hi < 0:
                 raise Infeasible
             self.narrow_operand(step, 0, spanning(-hi, hi), level)
+        elif type(a.lo) is float:
+            fact = summarised(fact)
+            if fact.hi >= 0:
+                self.narrow_operand(step, 0, Fact(-fact.hi, fact.hi, 1, fact.nan), level)
+
+    def _floor(self, step: Step, fact: Fact, level: Any) -> None:
+        """A number is less than the whole number after the one that it is rounded down to."""
+        fact = summarised(fact)
+        self.narrow_operand(step, 0, Fact(fact.lo, _before_next(fact.hi), 1, fact.nan), level)
+
+    def _ceil(self, step: Step, fact: Fact, level: Any) -> None:
+        fact = summarised(fact)
+        self.narrow_operand(step, 0, Fact(-_before_next(-fact.lo), fact.hi, 1, fact.nan), level)
 
     def _select(self, step: Step, fact: Fact, level: Any) -> None:
         """If only one case can give the value, that case was taken."""
@@ -239,3 +254,9 @@ class Elementwise(Narrowing):
             if type(chosen.lo) is int and chosen.lo >= 0 and type(chosen.hi) is int and chosen.hi <= 1:
                 self.narrow(step.ins[0], Fact(possible[0], possible[0], 0), inner)
             self.narrow_operand(step, possible[0] + 1, fact, level)
+
+
+def _before_next(x: float) -> float:
+    """What all numbers are at most that, rounded down, are at most this."""
+    # From 2^52 on all numbers are whole.
+    return x if abs(x) >= 2.0**52 else math.nextafter(math.floor(x) + 1.0, -math.inf)

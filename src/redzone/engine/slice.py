@@ -56,21 +56,23 @@ class Slicer(Slicing):
         same: dict[int, int] | None = None,
         fixed: dict[int, int] | None = None,
         told: dict[int, Definition] | None = None,
+        looked_at: tuple[int, ...] = (),
     ) -> Program:
         """The program that decides a jaxpr's accesses and the wanted results.
 
         Inputs that the caller knows to be equal to others, by their positions, are taken for these, and those that it
-        knows the numbers of for constants; of some it is told how they were made from others.
+        knows the numbers of for constants; of some it is told how they were made from others. Some are looked at
+        though they are floats that are only compared.
         """
         axes = tuple(sorted(self.axes.items(), key=str))
         known = tuple([(k, one.key()) for k, one in told.items()]) if told else ()
-        given = (tuple(same.items()) if same else (), tuple(fixed.items()) if fixed else (), known)
+        given = (tuple(same.items()) if same else (), tuple(fixed.items()) if fixed else (), known, looked_at)
         key = (id(jaxpr), wanted, axes, tuple(map(id, consts)), self.lanes, given)
         inputs, built = jaxpr.invars, self.built.setdefault(key, [])
         for anew, found in built:
             if all(is_given_anew(self, inputs[k]) == so for k, so in anew.items()):
                 return found
-        found = _Build(self, jaxpr, consts, same, fixed, told).slice(wanted)
+        found = _Build(self, jaxpr, consts, same, fixed, told).slice(wanted, looked_at)
         built.append(({k: is_given_anew(self, v) for k, v in enumerate(inputs) if v in self.looked_at}, found))
         return found
 
@@ -80,9 +82,11 @@ class _Build(Slots):
 
     __slots__ = ()
 
-    def slice(self, wanted: tuple[int, ...]) -> Program:
+    def slice(self, wanted: tuple[int, ...], looked_at: tuple[int, ...] = ()) -> Program:
         program, jaxpr, frame = self.program, self.program.jaxpr, self.root
         program.outs = [-1] * len(jaxpr.outvars)
+        for i in looked_at:
+            self.slot(frame, jaxpr.invars[i])
         for i in wanted:
             program.outs[i] = self.slot(frame, jaxpr.outvars[i])
         self.reverse(frame)

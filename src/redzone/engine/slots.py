@@ -11,6 +11,7 @@ from redzone.domains import Fact, dtype_info, scalar, top
 from redzone.engine.definitions import Definition
 from redzone.engine.frames import Frame, Slicing, constant_fact
 from redzone.engine.known import CUTS, is_known
+from redzone.engine.moved import named
 from redzone.engine.products import is_one
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.frontend.compat import Literal
@@ -19,6 +20,9 @@ from redzone.rules.table import SAME, anything
 
 #: How many steps back a float that is compared may be made from literals to be computed.
 FOLDED_DEPTH: Final = 6
+
+#: What makes a float of others without rounding it, and says of them what is said of it.
+_EXACT: Final = CUTS | named("floor", "ceil", "abs", "neg", "reduce_max", "reduce_min")
 
 #: The rule of what can be any value of its type.
 ANYTHING: Final = Rule(anything, "none")
@@ -155,7 +159,7 @@ class Slots:
             return self.slot(frame, atom)
         if self.slicer.everything or self.is_asked(frame, atom) or is_known(frame, atom, FOLDED_DEPTH):
             return self.slot(frame, atom)
-        if self.is_cut_of_asked(frame, atom):
+        if self.is_made_of_asked(frame, atom):
             return self.slot(frame, atom)
         return self.compared(frame, atom)
 
@@ -169,13 +173,11 @@ class Slots:
                 self.program.anew.append(found)
         return found
 
-    def is_cut_of_asked(self, frame: Frame, atom: Any) -> bool:
-        """Whether a float is an element, at a place that is written down, of an array that is part of the program."""
-        if atom.aval.shape != ():
-            return False
+    def is_made_of_asked(self, frame: Frame, atom: Any) -> bool:
+        """Whether a float is made of one that is part of the program in a few steps of which none rounds anything."""
         for _ in range(3):
             eqn = frame.maker(atom)
-            if eqn is None or eqn.primitive not in CUTS or type(eqn.invars[0]) is Literal:
+            if eqn is None or eqn.primitive not in _EXACT or type(eqn.invars[0]) is Literal:
                 return False
             atom = eqn.invars[0]
             if self.is_asked(frame, atom):

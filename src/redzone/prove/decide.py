@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 
 from redzone.access.site import Site, column_of
-from redzone.domains import Fact, dtype_info, scalar
+from redzone.domains import Fact, dtype_info, scalar, summarised
 from redzone.domains.symbolic import at_most, larger, smaller
 from redzone.engine import Analysis, Seen
 from redzone.engine.forward import Context
@@ -326,6 +326,18 @@ class Deciding(Conditioned):
         access._lints = lambda: Lints(self.traced.inputs, site, access).over(seen)
         return access
 
+    def leaves_one_number(self, site: Site, seen: list[Seen], proposal: Proposal) -> bool:
+        """Whether a condition lets one number through where the program itself ends the index.
+
+        Nobody calls a program with nothing but that: 0 is inside of a table of hashes, but so are most numbers.
+        """
+        for leaf, need in proposal.needs.items():
+            whole = summarised(self.facts[leaf])
+            numbers = (need.lo, need.hi, whole.lo, whole.hi)
+            if all(type(x) is int for x in numbers) and max(need.lo, whole.lo) == min(need.hi, whole.hi) < whole.hi:
+                return all(is_near(site, one) for one in seen)
+        return False
+
     @recorded("settle")
     def settle(self, access: Access, site: Site, seen: list[Seen], proposal: Proposal, proved: bool) -> None:
         """unsafe if an input the contract allows really leaves the array, requires if a condition was proved."""
@@ -368,7 +380,8 @@ class Deciding(Conditioned):
             if found:
                 self.unsafe(access, site, found[id(site.eqn)])
                 return
-        conditions = as_conditions(proposal.needs, self.traced.inputs, self.told) + proposal.relations if proved else ()
+        kept = proved and not self.leaves_one_number(site, seen, proposal)
+        conditions = as_conditions(proposal.needs, self.traced.inputs, self.told) + proposal.relations if kept else ()
         if conditions:
             access.verdict, access.rule, access.decided_by = Verdict.REQUIRES, f"RZ{family}02", "condition"
             access.requires = conditions

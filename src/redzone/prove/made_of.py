@@ -18,6 +18,8 @@ from redzone.frontend.compat import primitives
 
 _P: Final = primitives()
 _SELECT: Final = _P["select_n_p"]
+_SORT: Final = _P["sort_p"]
+_TOP_K: Final = _P["top_k_p"]
 #: Of a read, what is read counts, not where.
 _READS: Final = frozenset((_P["gather_p"], _P["dynamic_slice_p"]))
 _AND: Final = _P["and_p"]
@@ -122,6 +124,11 @@ def _made_from(step: Step, slot: int) -> Iterable[int]:
         out: Any = step.eqn.outvars[step.outs.index(slot)].aval if len(step.outs) > 1 else step.eqn.outvars[0].aval
         primitive = step.eqn.primitive
         if primitive in _POSITIONS or (is_bool(out) and not _moves_bools(step)):
+            return ()
+        if primitive is _SORT and len(step.ins) == len(step.outs):
+            # The others only say where each goes.
+            return (step.ins[step.outs.index(slot)],)
+        if primitive is _TOP_K and step.outs.index(slot) == 1:
             return ()
         if primitive is _SELECT and len(step.ins) == len(step.eqn.invars):
             return step.ins[1:]

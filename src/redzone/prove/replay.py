@@ -40,6 +40,8 @@ _MORE: Final = 4
 _COMPILE: Final = 500
 #: A loop with more iterations than this is not run from its beginning where its end can be reached without.
 LONG: Final = 24
+#: The largest array of a state that is held against another.
+FEW: Final = 1024
 #: How many devices of a shard_map are run one after the other; of more, the first and the last.
 DEVICES: Final = 16
 
@@ -314,6 +316,7 @@ class Replay(Judging):
         p = eqn.params
         nt, nb = p["cond_nconsts"], p["body_nconsts"]
         carry, t, wanted = inputs[nt + nb :], 0, self.carried(eqn, outs)
+        before: list[Any] | None = None
         test = self.plan(*open_jaxpr(p["cond_jaxpr"]), FIRST)
         body = self.plan(*open_jaxpr(p["body_jaxpr"]), wanted)
         while True:
@@ -329,6 +332,23 @@ class Replay(Judging):
             carry = new if not np.ndim(going) else [self.kept(going, a, b) for a, b in zip(new, carry, strict=True)]
             self.path.pop()
             t += 1
+            if t >= LONG:
+                # A state that comes back comes back for ever; it is held against the last one at a power of two.
+                if before is not None and _are_same(before, carry):
+                    raise GaveUp
+                if not t & (t - 1):
+                    before = carry
+
+
+def _are_same(before: list[Any], after: list[Any]) -> bool:
+    """Whether a loop that computes nothing but its carries is where it was."""
+    for a, b in zip(before, after, strict=True):
+        if a is b:
+            continue
+        plain = isinstance(a, np.ndarray | np.generic) and isinstance(b, np.ndarray | np.generic)
+        if not plain or a.size > FEW or a.dtype != b.dtype or a.tobytes() != b.tobytes():
+            return False
+    return True
 
 
 def _is_integer(aval: Any) -> bool:

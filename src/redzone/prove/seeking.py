@@ -150,8 +150,10 @@ class Seeking:
     @recorded("draws")
     def drawn(self, sites: list[Site]) -> dict[int, Witness]:
         """Accesses near their arrays that an input at random, or near a number of the program, takes outside it."""
-        near = [site for site in sites if any(has_near_column(site, one) for one in self.analysis.seen[id(site.eqn)])]
-        if not near or self.analysis.inventory.equations > LARGE:
+        if self.analysis.inventory.equations > LARGE:
+            return {}
+        near = [site for site in sites if self.is_limited_anyhow(site)]
+        if not near:
             return {}
         inputs, facts = self.traced.inputs, self.facts
         jaxprs = self.analysis.inventory.keep
@@ -164,6 +166,15 @@ class Seeking:
             ones = {i: plain_value(s, fact, 1) for i, (s, fact) in enumerate(zip(inputs, facts, strict=True))}
             found |= self.shown(left, [{}, ones], Purse(LONG, compiles=False))
         return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
+
+    def is_limited_anyhow(self, site: Site) -> bool:
+        """Whether an index has bounds of its own somewhere, or is made of inputs with both ends promised alone."""
+        seen = self.analysis.seen[id(site.eqn)]
+        if any(has_near_column(site, one) for one in seen):
+            return True
+        sources = [self.traced.inputs[leaf] for leaf in leaves_made_of(seen)]
+        ends = [one.open_above or one.open_below for one in sources if is_number(one.aval)]
+        return bool(ends) and not any(ends)
 
     @recorded("keys")
     def by_chance(self, sites: list[Site]) -> dict[int, Witness]:
