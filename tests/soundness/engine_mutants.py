@@ -325,7 +325,11 @@ def _first_of_them(right: Any) -> Any:
 
 
 def _everything_proved(right: Any) -> Any:
-    return lambda analysis, facts, sites: set(sites)
+    def wrong(program: Any, facts: Any, sites: Any) -> Any:
+        found, visits = right(program, facts, sites)
+        return {site: one._replace(inside=True) for site, one in found.items()}, visits
+
+    return wrong
 
 
 def _wider_conditions(right: Any) -> Any:
@@ -582,7 +586,7 @@ ENGINE_MUTANTS = [
     EngineMutant("one column for all", "access.site:column_of", _first_column_only, "positions.columns_swapped"),
     EngineMutant(
         "conditions are believed",
-        "prove.conditioned:proves",
+        "prove.trials:outcomes",
         _everything_proved,
         "battery.pointers_that_pass_each_other",
     ),
