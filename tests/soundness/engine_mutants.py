@@ -474,7 +474,7 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "what an iteration sets is not set back",
-        "engine.trips:changed_or_set",
+        "engine.carried:changed_or_set",
         lambda right: lambda *given: (found := right(*given)) and found._replace(set_to=None),
         "cursors.so_many_left_or_one_more",
     ),

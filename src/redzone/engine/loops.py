@@ -227,7 +227,7 @@ def _while(
         closer: dict[Step, list[Fact]] = {}
         condition.toward = toward(carries, condition)
         enters = when(carries.now, 1) is not None
-        starts = enters and not batched and when(carries.now, 0) is None
+        starts = enters and _surely_starts(condition, carries.now)
         if enters:
             lane = batched and stay_apart(step)
 
@@ -328,6 +328,11 @@ def _while(
         # What is promised around it may say more, which does not hold in other runs.
         known.left = left
     _leave(env, step, left)
+
+
+def _surely_starts(condition: Condition, first: dict[int, Fact]) -> bool:
+    """Whether a while goes through its body at least once: its condition cannot fail before."""
+    return not condition.batched and condition.when(first, 0) is None
 
 
 def _leave(env: list[Any], step: Step, left: dict[int, Fact]) -> None:
