@@ -90,9 +90,9 @@ def test_a_body_is_sliced_once(fn: Callable[..., Any], monkeypatch: pytest.Monke
     sliced = []
     plain = _Build.slice
 
-    def noted(self: Any, wanted: tuple[int, ...]) -> Any:
+    def noted(self: Any, *asked: tuple[int, ...]) -> Any:
         sliced.append(id(self.program.jaxpr))
-        return plain(self, wanted)
+        return plain(self, *asked)
 
     monkeypatch.setattr(_Build, "slice", noted)
     _, program = _sliced(fn)
