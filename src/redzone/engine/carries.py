@@ -100,7 +100,7 @@ class _Reading:
             return []
         if primitive in windows.PARTS and windows.is_followed(invars[0].aval) and windows.is_followed(atom.aval):
             # A part of an array is followed to where it was written; one that is not is taken from the whole array.
-            made = None if type(invars[0]) is Literal else self.slicer.maker(self.jaxpr, invars[0])
+            made = None if type(invars[0]) is Literal else self.slicer.inventory.wiring.maker(self.jaxpr, invars[0])
             return [] if made is None or windows.may_follow(made) else [invars[0]]
         rule = RULES.get(primitive)
         if rule is None:

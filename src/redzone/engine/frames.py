@@ -99,11 +99,6 @@ class Slicing:
             count *= int(size)
         return count
 
-    def maker(self, jaxpr: Any, var: Any) -> Any:
-        """The equation of a jaxpr that makes a variable, None for an input."""
-        found = self.inventory.wiring.made(jaxpr).get(var)
-        return None if found is None else found[1]
-
     def is_read_once(self, jaxpr: Any, var: Any) -> bool:
         """Whether a variable is read by one equation, or else is one result of its jaxpr, and nothing more."""
         readers = self.inventory.wiring.readers(jaxpr).get(var, ())
@@ -173,7 +168,7 @@ class Frame:
 
     def maker(self, var: Any) -> Any:
         """The equation that makes a variable, None for an input."""
-        return self.slicer.maker(self.jaxpr, var)
+        return self.slicer.inventory.wiring.maker(self.jaxpr, var)
 
     def outer(self, atom: Any) -> tuple[Frame, Any]:
         """What an atom is where it comes from: of an argument, what the caller calls it, and there."""

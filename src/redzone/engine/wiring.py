@@ -25,6 +25,11 @@ class Wiring:
             known = self.makers[id(jaxpr)] = (jaxpr, table)
         return known[1]
 
+    def maker(self, jaxpr: Any, var: Any) -> Any:
+        """The equation that makes a variable; None of an input."""
+        found = self.made(jaxpr).get(var)
+        return None if found is None else found[1]
+
     def readers(self, jaxpr: Any) -> dict[Any, list[Reader]]:
         """By variable that is read: the equations that do, each time they do."""
         known = self.reading.get(id(jaxpr))

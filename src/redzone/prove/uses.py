@@ -183,8 +183,7 @@ class Uses:
 
     def maker(self, jaxpr: Any, var: Any) -> Any:
         """The equation that makes a variable; None of an input."""
-        found = self.made(jaxpr).get(var)
-        return None if found is None else found[1]
+        return self.wiring.maker(jaxpr, var)
 
 
 def _describe(table: dict[Any, tuple[int, int]], eqn: Any, bits: Iterator[int]) -> None:
