@@ -24,7 +24,7 @@ from redzone.prove.conditioned import EACH, Conditioned
 from redzone.prove.conditions import Proposal, Told, as_conditions
 from redzone.prove.declared import declared_by, is_own_word
 from redzone.prove.exact import Exact
-from redzone.prove.last import UNSEEN, seen_before_the_last
+from redzone.prove.last import UNSEEN, Shortened
 from redzone.prove.lints import Lints
 from redzone.prove.made_of import leaves_made_of
 from redzone.prove.masks import masked_sites
@@ -188,17 +188,20 @@ class Deciding(Conditioned):
             access = result[id(site.eqn)]
             access.verdict, access.decided_by, access.message = Verdict.MASKED, "select", found[id(site.eqn)]
         self.points |= {key: points[:4] for key, points in exact.seen_at.items() if key not in found}
-        for site, _ in open_sites:
-            if id(site.eqn) not in found and self.is_inside_but_the_last(site):
+        shortened = Shortened(closed, self.facts, self.analysis.inventory.wiring)
+        for site, seen in open_sites:
+            # An index that goes as far as its type does so in every iteration.
+            near = id(site.eqn) not in found and all(is_near(site, one) for one in seen)
+            if near and self.is_inside_but_the_last(site, shortened):
                 found[id(site.eqn)] = UNSEEN
                 access = result[id(site.eqn)]
                 access.verdict, access.decided_by, access.message = Verdict.MASKED, "last iteration", UNSEEN
         if found:
             open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in found]
 
-    def is_inside_but_the_last(self, site: Site) -> bool:
+    def is_inside_but_the_last(self, site: Site, shortened: Shortened) -> bool:
         """Whether an access is inside in all iterations of its scan but the last, which nobody sees."""
-        seen = seen_before_the_last(self.traced.jaxpr, self.facts, site)
+        seen = shortened.seen(site)
         if seen is None or all(one.inside for one in seen):
             return seen is not None
         exact = Exact(self.traced.inputs, self.facts, self.work["prove"], spills=False)

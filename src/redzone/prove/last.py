@@ -17,6 +17,7 @@ from redzone.access.site import Site
 from redzone.domains import Fact
 from redzone.engine import Seen, analyse
 from redzone.engine.inventory import SCAN_P, WHILE_P
+from redzone.engine.wiring import Wiring
 from redzone.frontend.compat import Literal, equations_of, open_jaxpr, rebind, scan_counts
 from redzone.prove.whole import COMPUTED
 
@@ -27,73 +28,86 @@ LEADING: Final = 200
 UNSEEN: Final = "may leave the array in the last iteration, but what that reads for the next one is thrown away"
 
 
-def seen_before_the_last(closed: Any, facts: Sequence[Fact], site: Site) -> list[Seen] | None:
-    """What an access is in all iterations of its scan but the last; None where that one may be seen too."""
-    jaxpr, consts = open_jaxpr(closed)
-    if len(site.chain) != 1 or site.effect != "read" or site.chain[0].primitive is not SCAN_P:
-        return None
-    scan = site.chain[0]
-    at = next((k for k, eqn in enumerate(jaxpr.eqns) if eqn is scan), -1)
-    length = scan.params["length"]
-    if at < 0 or type(length) is not int or length < 2 or not _is_left_behind(jaxpr, scan, site.eqn):
-        return None
-    leading = _leading(jaxpr, at)
-    if len(leading) > LEADING:
-        return None
-    program, more = equations_of(lambda *args: _shortened(jaxpr, consts, leading, scan, args), _avals(jaxpr))
-    shorter = core.ClosedJaxpr(program, list(more))
-    return analyse(shorter, facts).seen.get(id(site.eqn), [])
+class Shortened:
+    """A program's scans with one iteration less, each made and looked at once for all accesses in it."""
 
+    def __init__(self, closed: Any, facts: Sequence[Fact], wiring: Wiring) -> None:
+        self.jaxpr, self.consts = open_jaxpr(closed)
+        self.facts = facts
+        self.wiring = wiring
+        self.analyses: dict[int, tuple[Any, dict[int, list[Seen]] | None]] = {}
+        """By identity of a scan: what its accesses are; None where too much leads to it."""
 
-def _avals(jaxpr: Any) -> list[Any]:
-    return [v.aval for v in jaxpr.invars]
+    def seen(self, site: Site) -> list[Seen] | None:
+        """What an access is in all iterations of its scan but the last; None where that one may be seen too."""
+        if len(site.chain) != 1 or site.effect != "read" or site.chain[0].primitive is not SCAN_P:
+            return None
+        scan = site.chain[0]
+        length = scan.params["length"]
+        if type(length) is not int or length < 2 or not self.is_left_behind(scan, site.eqn):
+            return None
+        if id(scan) not in self.analyses:
+            self.analyses[id(scan)] = (scan, self.analysed(scan))
+        found = self.analyses[id(scan)][1]
+        return None if found is None else found.get(id(site.eqn), [])
 
+    def analysed(self, scan: Any) -> dict[int, list[Seen]] | None:
+        """What the accesses in a scan are if it ends before its last iteration."""
+        leading = self.leading(scan)
+        if leading is None:
+            return None
+        avals = [v.aval for v in self.jaxpr.invars]
+        program, more = equations_of(lambda *args: self.run(leading, scan, args), avals)
+        return analyse(core.ClosedJaxpr(program, list(more)), self.facts).seen
 
-def _is_left_behind(jaxpr: Any, scan: Any, read: Any) -> bool:
-    """Whether what an equation of a scan's body yields reaches nothing but carries that nobody looks at in the end."""
-    body, _ = open_jaxpr(scan.params["jaxpr"])
-    if not any(eqn is read for eqn in body.eqns):
-        return False
-    reached = {*read.outvars}
-    for eqn in body.eqns:
-        if eqn is read or not any(type(v) is not Literal and v in reached for v in eqn.invars):
-            continue
-        # A loop may go on for ever by what it is given.
-        if eqn.effects or eqn.primitive is WHILE_P or eqn.primitive not in COMPUTED:
+    def is_left_behind(self, scan: Any, read: Any) -> bool:
+        """Whether what an equation of a scan's body yields reaches only carries that nobody looks at in the end."""
+        body, _ = open_jaxpr(scan.params["jaxpr"])
+        made, readers = self.wiring.made(body), self.wiring.readers(body)
+        if made.get(read.outvars[0], (0, None))[1] is not read:
             return False
-        reached.update(eqn.outvars)
-    _, carries = scan_counts(scan.params)
-    ends = [k for k, v in enumerate(body.outvars) if type(v) is not Literal and v in reached]
-    if any(k >= carries for k in ends):
-        return False
-    used = {v for eqn in jaxpr.eqns for v in eqn.invars if type(v) is not Literal}
-    used.update(v for v in jaxpr.outvars if type(v) is not Literal)
-    return used.isdisjoint([scan.outvars[k] for k in ends])
+        reached, waiting = {*read.outvars}, [*read.outvars]
+        while waiting:
+            for eqn, _, _ in readers.get(waiting.pop(), ()):
+                # A loop may go on for ever by what it is given.
+                if eqn.effects or eqn.primitive is WHILE_P or eqn.primitive not in COMPUTED:
+                    return False
+                fresh = [v for v in eqn.outvars if v not in reached]
+                reached.update(fresh)
+                waiting += fresh
+        _, carries = scan_counts(scan.params)
+        ends = [k for k, v in enumerate(body.outvars) if type(v) is not Literal and v in reached]
+        if any(k >= carries for k in ends):
+            return False
+        used, left = self.wiring.readers(self.jaxpr), [scan.outvars[k] for k in ends]
+        return not any(v in used or any(v is out for out in self.jaxpr.outvars) for v in left)
 
+    def leading(self, scan: Any) -> list[Any] | None:
+        """The equations that make what a scan of the program is given, in their order; None where they are too many."""
+        made, found = self.wiring.made(self.jaxpr), dict[int, Any]()
+        if not scan.outvars or made.get(scan.outvars[0], (0, None))[1] is not scan:
+            return None
+        waiting = [*scan.invars]
+        while waiting:
+            atom = waiting.pop()
+            place, eqn = made.get(atom, (0, None)) if type(atom) is not Literal else (0, None)
+            if eqn is not None and place not in found:
+                if len(found) == LEADING:
+                    return None
+                found[place] = eqn
+                waiting += eqn.invars
+        return [found[place] for place in sorted(found)]
 
-def _leading(jaxpr: Any, at: int) -> list[Any]:
-    """The equations that make what an equation is given, in their order."""
-    wanted = {v for v in jaxpr.eqns[at].invars if type(v) is not Literal}
-    found = []
-    for eqn in reversed(jaxpr.eqns[:at]):
-        if any(v in wanted for v in eqn.outvars):
-            found.append(eqn)
-            wanted.update(v for v in eqn.invars if type(v) is not Literal)
-    return found[::-1]
+    def run(self, leading: list[Any], scan: Any, args: Sequence[Any]) -> tuple[Any, ...]:
+        """Run the program up to a scan of one iteration less, which leaves out the last."""
+        known = dict(zip((*self.jaxpr.constvars, *self.jaxpr.invars), (*self.consts, *args), strict=True))
 
+        def given(eqn: Any) -> list[Any]:
+            return [v.val if type(v) is Literal else known[v] for v in eqn.invars]
 
-def _shortened(
-    jaxpr: Any, consts: Sequence[Any], leading: list[Any], scan: Any, args: Sequence[Any]
-) -> tuple[Any, ...]:
-    """Run a program up to a scan of one iteration less, which leaves out the last."""
-    known = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*consts, *args), strict=True))
-
-    def given(eqn: Any) -> list[Any]:
-        return [v.val if type(v) is Literal else known[v] for v in eqn.invars]
-
-    for eqn in leading:
-        known.update(zip(eqn.outvars, rebind(eqn, given(eqn)), strict=True))
-    values, length, first = given(scan), scan.params["length"], sum(scan_counts(scan.params))
-    start = 1 if scan.params["reverse"] else 0
-    rows = [lax.slice_in_dim(row, start, start + length - 1) for row in values[first:]]
-    return tuple(scan.primitive.bind(*values[:first], *rows, **{**scan.params, "length": length - 1}))
+        for eqn in leading:
+            known.update(zip(eqn.outvars, rebind(eqn, given(eqn)), strict=True))
+        values, length, first = given(scan), scan.params["length"], sum(scan_counts(scan.params))
+        start = 1 if scan.params["reverse"] else 0
+        rows = [lax.slice_in_dim(row, start, start + length - 1) for row in values[first:]]
+        return tuple(scan.primitive.bind(*values[:first], *rows, **{**scan.params, "length": length - 1}))
