@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
+from redzone.prove.related import Relation
 from redzone.prove.uses import SCATTERS, Uses
 from redzone.prove.whole import COMPUTED, SPREAD
 
@@ -31,12 +32,14 @@ class _Seen(Exception):
 class Bare:
     """What is seen, in the jaxprs asked about, whatever any condition says."""
 
-    def __init__(self, uses: Uses, lanes: bool, alone: bool = False) -> None:
+    def __init__(self, uses: Uses, lanes: bool, alone: bool = False, telling: Relation | None = None) -> None:
         self.uses = uses
         self.lanes = lanes
         """Whether conditions may have a number for each of several lanes, not one for all."""
         self.alone = alone
         """Whether only what goes past every select counts, and past all else that `prove/selected.py` knows to hide."""
+        self.telling = telling
+        """Of one access: which conditions in its jaxpr say something of its index; no others throw anything away."""
         self.known: dict[int, dict[Any, bool]] = {}
         """By jaxpr, then by variable: whether it is."""
         self.passed: dict[tuple[int, int], list[int]] = {}
@@ -127,6 +130,8 @@ class Bare:
 
     def may_be_told(self, jaxpr: Any, atom: Any) -> bool:
         """Whether a condition may be made of single numbers, or of what the jaxpr is given; of lanes, of anything."""
+        if self.telling is not None and jaxpr is self.telling.jaxpr and not self.telling.holds(atom):
+            return False
         while type(atom) is not Literal and atom.aval.shape and not self.lanes:
             made = self.uses.maker(jaxpr, atom)
             if made is None:

@@ -15,20 +15,18 @@ from redzone.access.site import Site
 from redzone.domains import Fact
 from redzone.engine import Analysis, masked_runs
 from redzone.engine.frames import Called, Masks
-from redzone.engine.inventory import CALLS, COND_P, SCAN_P, WHILE_P
 from redzone.engine.program import Passage
-from redzone.frontend.compat import Literal, open_jaxpr, scan_counts
+from redzone.frontend.compat import Literal, open_jaxpr
 from redzone.prove.bare import Bare
 from redzone.prove.exact import Exact, Use
 from redzone.prove.finite import yields_finite
 from redzone.prove.passing import ADDING, MIXED, Places
+from redzone.prove.related import Relation
 from redzone.prove.seen import ANYWHERE, CLOSE, INSIDE, judged
 from redzone.prove.selected import Found, unspread
 from redzone.prove.uses import SCATTERS, Uses
 from redzone.prove.views import Looked, View, adding, ends, whole_ends, wide
 from redzone.prove.whole import ACCESSES
-
-_LOOPS: Final = (SCAN_P, WHILE_P)
 
 #: What is told of an access that is masked.
 DISCARDED: Final = "may leave the array, but then every use of what was {} is a select that picks the other side"
@@ -129,8 +127,10 @@ def _is_looked_at(
             plain = [[(w.condition, w.picked) for w in ways if not w.rows] for ways in known[0][1]]
             if plain and all(plain):
                 thrown.setdefault(key, plain)
+        relations = [Relation(uses, view) for view, _ in known]
         known = [
-            (view, [[w for w in ways if _is_related(uses, view, w)] for ways in uses_of]) for view, uses_of in known
+            (view, [[w for w in ways if relation.holds(w.condition)] for ways in uses_of])
+            for (view, uses_of), relation in zip(known, relations, strict=True)
         ]
         if not known or not all(uses_of and all(uses_of) for _, uses_of in known):
             continue
@@ -177,6 +177,10 @@ def _thrown_away(
     shape, places = _each_lane(site)
     in_lanes = any(p != MIXED for p in places)
     whole = site.eqn.primitive in ACCESSES and not bare[in_lanes].is_seen(home.jaxpr, result)
+    if whole:
+        # The same, where conditions that say nothing of this index throw nothing away.
+        relation = Relation(uses, home)
+        whole = not Bare(uses, lanes=in_lanes, telling=relation).is_seen(home.jaxpr, result)
     if whole and (looked := whole_ends(uses, home._replace(results=[(result, places, finite)]), shape)):
         yield DISCARDED.format(what), shape, looked
 
@@ -238,61 +242,3 @@ def _is_aligned(found: Found, shape: tuple[Any, ...]) -> bool:
 def _is_made_from(uses: Uses, view: View, found: Found) -> bool:
     """Whether a condition is made from what was read: outside, that is anything, and so is the condition."""
     return any(uses.hangs_on(view.jaxpr, found.condition, v) for v, _, _ in view.results)
-
-
-def _is_related(uses: Uses, view: View, found: Found) -> bool:
-    """Whether a condition may say something of the index: both are made from one and the same value."""
-    jaxpr = view.jaxpr
-    mine = uses.behind(jaxpr, view.indices)
-    theirs = uses.said_by(jaxpr, [found.condition])
-    if not mine & uses.behind(jaxpr, jaxpr.invars) and found.condition.aval.shape:
-        # An index that is made of no input has numbers of its own: the condition need only say which of them count.
-        return True
-    for depth, eqn in enumerate(view.chain):
-        if mine & theirs:
-            return True
-        if eqn.primitive in _LOOPS and _are_carried_beside(uses, eqn, jaxpr, mine, theirs):
-            return True
-        given, inputs = _given(eqn, jaxpr)
-        if given is None:
-            inner = uses.behind(jaxpr, jaxpr.invars)
-            return bool(inner & mine and inner & theirs)
-        # What goes into a function may be made from the same outside it.
-        table = uses.table(jaxpr)
-        places = [table[v][0] for v in inputs]
-        jaxpr = uses.holding(view.chain, depth)
-        mine, theirs = (
-            uses.behind(jaxpr, [a for a, bit in zip(given, places, strict=True) if bit & mine]),
-            uses.said_by(jaxpr, [a for a, bit in zip(given, places, strict=True) if bit & theirs]),
-        )
-    return bool(mine & theirs)
-
-
-def _are_carried_beside(uses: Uses, loop: Any, body: Any, index: int, condition: int) -> bool:
-    """Whether a condition is made from a flag that a loop carries, and the index from a number that it carries."""
-    scans = loop.primitive is SCAN_P
-    if not scans and body is not open_jaxpr(loop.params["body_jaxpr"])[0]:
-        return False
-    first, count = scan_counts(loop.params) if scans else (loop.params["body_nconsts"], len(loop.outvars))
-    carried = [(v.aval, uses.table(body)[v][0]) for v in body.invars[first : first + count]]
-    flags = any(bit & condition for aval, bit in carried if aval.shape == () and aval.dtype == bool)
-    return flags and any(bit & index for aval, bit in carried if aval.dtype != bool)
-
-
-def _given(eqn: Any, jaxpr: Any) -> tuple[Sequence[Any] | None, Sequence[Any]]:
-    """What an equation gives to a jaxpr that it runs, as it is, and to which of its inputs; None where nobody knows."""
-    inputs = jaxpr.invars
-    if eqn.primitive in _LOOPS:
-        # What a loop carries is another value each time.
-        if eqn.primitive is SCAN_P:
-            first, end = 0, scan_counts(eqn.params)[0]
-        elif jaxpr is open_jaxpr(eqn.params["body_jaxpr"])[0]:
-            first = eqn.params["cond_nconsts"]
-            end = first + eqn.params["body_nconsts"]
-        else:
-            first, end = 0, eqn.params["cond_nconsts"]
-        return eqn.invars[first:end], inputs[: end - first]
-    given = eqn.invars[1:] if eqn.primitive is COND_P else eqn.invars
-    if (eqn.primitive not in CALLS and eqn.primitive is not COND_P) or len(given) != len(inputs):
-        return None, inputs
-    return given, inputs

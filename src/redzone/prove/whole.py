@@ -80,24 +80,33 @@ NEVER: Final[Ways] = ()
 ALWAYS: Final[Ways] = (0,)
 
 
-class Made(NamedTuple):
+class Made:
     """What is made of the value: when, and where the dimensions of its index tuples are in it."""
 
-    ways: Ways
-    places: Places
+    __slots__ = ("places", "ways")
+
+    def __init__(self, ways: Ways, places: Places) -> None:
+        self.ways = ways
+        self.places = places
+
+    def is_same(self, other: Made) -> bool:
+        return self is other or (self.ways == other.ways and self.places == other.places)
 
 
 NOTHING: Final = Made(NEVER, ())
 
 
-class _At(NamedTuple):
+class _At:
     """A jaxpr that a value is followed in: what is made of it there, and what its inputs are around it."""
 
-    jaxpr: Any
-    made: dict[Any, Made]
-    names: dict[Any, Any]
-    """By input: the same number in the jaxpr around."""
-    around: _At | None
+    __slots__ = ("around", "jaxpr", "made", "names")
+
+    def __init__(self, jaxpr: Any, made: dict[Any, Made], names: dict[Any, Any], around: _At | None) -> None:
+        self.jaxpr = jaxpr
+        self.made = made
+        self.names = names
+        """By input: the same number in the jaxpr around."""
+        self.around = around
 
 
 class _SeenAnyway(Exception):
@@ -188,7 +197,10 @@ class Whole:
 
     def carried(self, eqn: Any, given: list[Made]) -> list[Made]:
         """The same with the places that the dimensions of index tuples have in an equation's result."""
-        return [Made(one.ways, carried(eqn, k, one.places)) if one.ways else one for k, one in enumerate(given)]
+        return [
+            Made(one.ways, carried(eqn, k, one.places)) if one.ways and one.places else one
+            for k, one in enumerate(given)
+        ]
 
     def inside(self, at: _At, jaxpr: Any, given: Sequence[Made], names: dict[Any, Any]) -> list[Made]:
         """When the results of a jaxpr that an equation runs are, given when its inputs are."""
@@ -223,7 +235,7 @@ class Whole:
         for _ in range(ROUNDS):
             made = self.inside(at, body, [*fixed, *kept, *rows], names)
             joined = [self.either(pair) for pair in zip(kept, made[:carries], strict=True)]
-            if joined == kept:
+            if _are_same(joined, kept):
                 runs = type(eqn.params["length"]) is int and eqn.params["length"] >= 1
                 stacked = [
                     Made(one.ways, tuple([p + 1 if p >= 0 else MIXED for p in one.places])) for one in made[carries:]
@@ -243,7 +255,7 @@ class Whole:
         for _ in range(ROUNDS):
             made = self.inside(at, body, [*fixed, *kept], inside)
             joined = [self.either(pair) for pair in zip(kept, made, strict=True)]
-            if joined == kept:
+            if _are_same(joined, kept):
                 # How often it runs, and whether it ends at all.
                 ends = together(self.inside(at, test, [*mine, *kept], names)[0])
                 self.see([ends])
@@ -271,7 +283,9 @@ class Whole:
         found = [one for one in several if one.ways]
         if len(found) < 2:
             return found[0] if found else NOTHING
-        places = found[0].places
+        places, first = found[0].places, found[0]
+        if all(one.is_same(first) for one in found):
+            return first
         if any(one.places != places for one in found):
             columns = zip(*(one.places for one in found), strict=True)
             places = tuple([column[0] if len({*column}) == 1 else MIXED for column in columns])
@@ -368,6 +382,10 @@ class Whole:
 
     def conditions(self, way: int) -> list[Term]:
         return [term for k, term in enumerate(self.terms) if way >> k & 1]
+
+
+def _are_same(some: Sequence[Made], others: Sequence[Made]) -> bool:
+    return all(a.is_same(b) for a, b in zip(some, others, strict=True))
 
 
 def together(one: Made) -> Made:
