@@ -198,7 +198,7 @@ class Deciding(Conditioned):
 
     def is_inside_but_the_last(self, site: Site) -> bool:
         """Whether an access is inside in all iterations of its scan but the last, which nobody sees."""
-        seen = seen_before_the_last(self.traced.jaxpr, self.facts, site)
+        seen = seen_before_the_last(self.traced.jaxpr, self.facts, site, self.analysis.inventory)
         if seen is None or all(one.inside for one in seen):
             return seen is not None
         exact = Exact(self.traced.inputs, self.facts, self.work["prove"], spills=False)

@@ -16,7 +16,7 @@ from jax.extend import core
 from redzone.access.site import Site
 from redzone.domains import Fact
 from redzone.engine import Seen, analyse
-from redzone.engine.inventory import SCAN_P, WHILE_P
+from redzone.engine.inventory import SCAN_P, WHILE_P, Inventory
 from redzone.frontend.compat import Literal, equations_of, open_jaxpr, rebind, scan_counts
 from redzone.prove.whole import COMPUTED
 
@@ -27,10 +27,12 @@ LEADING: Final = 200
 UNSEEN: Final = "may leave the array in the last iteration, but what that reads for the next one is thrown away"
 
 
-def seen_before_the_last(closed: Any, facts: Sequence[Fact], site: Site) -> list[Seen] | None:
+def seen_before_the_last(closed: Any, facts: Sequence[Fact], site: Site, inventory: Inventory) -> list[Seen] | None:
     """What an access is in all iterations of its scan but the last; None where that one may be seen too."""
     jaxpr, consts = open_jaxpr(closed)
     if len(site.chain) != 1 or site.effect != "read" or site.chain[0].primitive is not SCAN_P:
+        return None
+    if _is_run_elsewhere(site, inventory):
         return None
     scan = site.chain[0]
     at = next((k for k, eqn in enumerate(jaxpr.eqns) if eqn is scan), -1)
@@ -42,7 +44,12 @@ def seen_before_the_last(closed: Any, facts: Sequence[Fact], site: Site) -> list
         return None
     program, more = equations_of(lambda *args: _shortened(jaxpr, consts, leading, scan, args), _avals(jaxpr))
     shorter = core.ClosedJaxpr(program, list(more))
-    return analyse(shorter, facts).seen.get(id(site.eqn), [])
+    return analyse(shorter, facts).seen.get(id(site.eqn))
+
+
+def _is_run_elsewhere(site: Site, inventory: Inventory) -> bool:
+    """Whether another scan runs the same equations: what its last iteration reads may be looked at."""
+    return inventory.callers.get(id(site.home)) != 1
 
 
 def _avals(jaxpr: Any) -> list[Any]:
