@@ -1633,3 +1633,21 @@ def rows_read_back_to_front(x, share):
         return x.at[i].get(mode="promise_in_bounds") * share, row.sum()  #: masked
 
     return lax.scan(step, x[0], jnp.arange(9) - 11, reverse=True)[1]
+
+
+@case(f32(10, 4))
+def rows_read_ahead_by_two_scans_one_of_which_returns_the_last(x):
+    def step(row, i):
+        return x[i + 1], row.sum()  #: unsafe
+
+    return lax.scan(step, x[0], jnp.arange(10))[1], lax.scan(step, x[0], jnp.arange(10))
+
+
+@case(f32(10, 4))
+def rows_read_ahead_by_two_scans_one_of_which_goes_further(x):
+    def step(carry, _):
+        i, row = carry
+        return (i + 1, x[i]), row.sum()  #: unsafe
+
+    first = lax.scan(step, (0, x[0]), None, length=11)[1]
+    return first, lax.scan(step, (1, x[0]), None, length=11)[1]

@@ -614,6 +614,12 @@ ENGINE_MUTANTS = [
         _the_promise_alone,
         "assumptions.beyond_what_can_be_followed",
     ),
+    EngineMutant(
+        "a scan's body is run by no other scan",
+        "prove.last:_is_run_elsewhere",
+        _constant(False),
+        "masked.rows_read_ahead_by_two_scans_one_of_which_goes_further",
+    ),
     EngineMutant("a witness that is none", "prove.seeking:find_witness", _harmless_witness, "battery.tables"),
     EngineMutant(
         "every conversion is a renaming",

@@ -188,7 +188,7 @@ class Deciding(Conditioned):
             access = result[id(site.eqn)]
             access.verdict, access.decided_by, access.message = Verdict.MASKED, "select", found[id(site.eqn)]
         self.points |= {key: points[:4] for key, points in exact.seen_at.items() if key not in found}
-        shortened = Shortened(closed, self.facts, self.analysis.inventory.wiring)
+        shortened = Shortened(closed, self.facts, self.analysis.inventory)
         for site, seen in open_sites:
             # An index that goes as far as its type does so in every iteration.
             near = id(site.eqn) not in found and all(is_near(site, one) for one in seen)

@@ -16,8 +16,7 @@ from jax.extend import core
 from redzone.access.site import Site
 from redzone.domains import Fact
 from redzone.engine import Seen, analyse
-from redzone.engine.inventory import SCAN_P, WHILE_P
-from redzone.engine.wiring import Wiring
+from redzone.engine.inventory import SCAN_P, WHILE_P, Inventory
 from redzone.frontend.compat import Literal, equations_of, open_jaxpr, rebind, scan_counts
 from redzone.prove.whole import COMPUTED
 
@@ -31,16 +30,19 @@ UNSEEN: Final = "may leave the array in the last iteration, but what that reads 
 class Shortened:
     """A program's scans with one iteration less, each made and looked at once for all accesses in it."""
 
-    def __init__(self, closed: Any, facts: Sequence[Fact], wiring: Wiring) -> None:
+    def __init__(self, closed: Any, facts: Sequence[Fact], inventory: Inventory) -> None:
         self.jaxpr, self.consts = open_jaxpr(closed)
         self.facts = facts
-        self.wiring = wiring
+        self.inventory = inventory
+        self.wiring = inventory.wiring
         self.analyses: dict[int, tuple[Any, dict[int, list[Seen]] | None]] = {}
         """By identity of a scan: what its accesses are; None where too much leads to it."""
 
     def seen(self, site: Site) -> list[Seen] | None:
         """What an access is in all iterations of its scan but the last; None where that one may be seen too."""
         if len(site.chain) != 1 or site.effect != "read" or site.chain[0].primitive is not SCAN_P:
+            return None
+        if _is_run_elsewhere(site, self.inventory):
             return None
         scan = site.chain[0]
         length = scan.params["length"]
@@ -49,7 +51,7 @@ class Shortened:
         if id(scan) not in self.analyses:
             self.analyses[id(scan)] = (scan, self.analysed(scan))
         found = self.analyses[id(scan)][1]
-        return None if found is None else found.get(id(site.eqn), [])
+        return None if found is None else found.get(id(site.eqn))
 
     def analysed(self, scan: Any) -> dict[int, list[Seen]] | None:
         """What the accesses in a scan are if it ends before its last iteration."""
@@ -111,3 +113,8 @@ class Shortened:
         start = 1 if scan.params["reverse"] else 0
         rows = [lax.slice_in_dim(row, start, start + length - 1) for row in values[first:]]
         return tuple(scan.primitive.bind(*values[:first], *rows, **{**scan.params, "length": length - 1}))
+
+
+def _is_run_elsewhere(site: Site, inventory: Inventory) -> bool:
+    """Whether another scan runs the same equations: what its last iteration reads may be looked at."""
+    return inventory.callers.get(id(site.home)) != 1
