@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from tests.cases import case, f32, i32
+from tests.cases import case, f32, i32, u8
 
 
 @case(f32(64), i32())
@@ -107,3 +107,53 @@ def joined_under_the_one_after_the_root(a, b):
         return parents.at[root(parents, pair[0])].set(root(parents, pair[1]) + 1), None  #: unsafe
 
     return lax.scan(join, jnp.arange(16), jnp.stack([a, b], 1) % 16)
+
+
+# Bytes say how far it is to the next: a last one that is long reaches past the end.
+
+
+def _width(byte):
+    return jnp.where(byte < 192, 1, jnp.where(byte < 224, 2, 3))
+
+
+@case(u8(32))
+def the_end_of_each_letter(text):
+    def on(state):
+        at, total = state
+        width = _width(text[at])  #: safe
+        return at + width, total + text[at + width - 1]  #: unsafe
+
+    return lax.while_loop(lambda state: state[0] < 32, on, (0, jnp.uint8(0)))
+
+
+@case(u8(32))
+def the_end_of_each_letter_or_of_all(text):
+    def on(state):
+        at, total = state
+        width = _width(text[at])  #: safe
+        return at + width, total + text[jnp.minimum(at + width - 1, 31)]  #: safe
+
+    return lax.while_loop(lambda state: state[0] < 32, on, (0, jnp.uint8(0)))
+
+
+# A queue of which only one end goes around.
+
+
+@case(i32(8))
+def a_queue_whose_end_does_not_go_around(q):
+    def on(state):
+        first, end, q = state
+        left = q[first]  #: safe
+        return (first + 1) % 8, jnp.where(left > 0, end + 1, end), q.at[end].set(left - 1)  #: unsafe
+
+    return lax.while_loop(lambda state: state[0] != state[1], on, (0, 1, q))
+
+
+@case(i32(8))
+def a_queue_whose_ends_go_around(q):
+    def on(state):
+        first, end, q = state
+        left = q[first]  #: safe
+        return (first + 1) % 8, jnp.where(left > 0, (end + 1) % 8, end), q.at[end].set(left - 1)  #: safe
+
+    return lax.while_loop(lambda state: state[0] != state[1], on, (0, 1, q))

@@ -1112,4 +1112,10 @@ ENGINE_MUTANTS = [
         lambda right: lambda *args: right(*args)[:1],
         "masked.where_it_is_not_zero",
     ),
+    EngineMutant(
+        "elements that are equal do not count",
+        "engine.program:counts",
+        lambda right: lambda *args: [one._replace(right=False) for one in right(*args)],
+        "sums.frames_of_each_by_counting_ends_and_one_more",
+    ),
 ]

@@ -328,12 +328,12 @@ class Narrowing:
             getattr(self, _BACKWARD[kind])(step, fact, level)
 
     def found_before(self, step: Step, relation: str, level: Any) -> None:
-        """What is less than the last element of an array is found before the array's end (`engine/search.py`)."""
+        """What is less than the last element of an array is found before its end (`engine/search.py`, `ahead.py`)."""
         for position, asked in ((0, relation), (1, FLIPPED[relation])):
-            searches = self.program.searched().get((step.ins[position], step.ins[1 - position]), ())
-            inner = self.level_of(step, position, level) if searches else None
-            for search in searches if inner is not None else ():
-                found, out = search.extra.search, search.outs[1]
+            places = self.program.searched().get((step.ins[position], step.ins[1 - position]), ())
+            inner = self.level_of(step, position, level) if places else None
+            for found in places if inner is not None else ():
+                out = found.out
                 if asked == "lt" or (asked in ("le", "eq") and not found.right):
                     ends = Fact(0, found.size - 1)
                     if self.at(out) is not None:

@@ -49,6 +49,8 @@ def _filled(source: Input, fact: Fact, kind: str, numbers: Any, turn: int, end: 
         whole = summarised(fact)
         counted = np.arange(turn * count, (turn + 1) * count)
         return np.clip(counted, whole.lo, whole.hi).astype(source.aval.dtype).reshape(shape)
-    far = end if turn % 4 < 3 else end * end
-    drawn = numbers.integers(0, min(far, dtype_info(source.aval.dtype).max), shape, endpoint=True)
+    info = dtype_info(source.aval.dtype)
+    # Bytes stand for anything: letters, kinds, levels.
+    far = end * end if turn % 4 == 3 or info.bits <= 8 else end
+    drawn = numbers.integers(0, min(far, info.max), shape, endpoint=True)
     return np.asarray(drawn).astype(source.aval.dtype)

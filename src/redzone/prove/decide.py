@@ -383,6 +383,9 @@ class Deciding(Conditioned):
             short = self.analysis.inventory.equations <= SHORT and has_sizes(self.traced.inputs)
             if witness is None and short and (blamed or limited):
                 witness = self.breaking_where_it_is_seen(site, proposal, [Purse(GUESSES, compiles=False)])
+            if witness is None and limited and proposal.guessed:
+                # Nobody knows that the program is written for what was guessed.
+                witness = self.counted([site]).get(id(site.eqn))
             if witness is not None:
                 self.unsafe(access, site, witness)
                 return

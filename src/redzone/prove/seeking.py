@@ -21,7 +21,7 @@ from redzone.prove.conditions import Proposal
 from redzone.prove.counted import COST, COUNTED, one_after_another
 from redzone.prove.edges import EDGES, at_numbers, at_one_place, at_the_edges
 from redzone.prove.exact import inputs_at
-from redzone.prove.made_of import ends_by_itself, is_bool, leaves_made_of
+from redzone.prove.made_of import begins_by_itself, ends_by_itself, is_bool, leaves_made_of
 from redzone.prove.masks import Thrown
 from redzone.prove.need import Need
 from redzone.prove.purse import Purse
@@ -192,12 +192,19 @@ class Seeking:
         near = [site for site in sites if all(is_near(site, one) for one in self.analysis.seen[id(site.eqn)])]
         # Wherever the others may be, the plainest inputs are run to the end for them.
         found = {} if near else self.shown(sites, [{}], Purse(LONG, compiles=False))
+        steered = [site for site in sites if id(site.eqn) not in found and not self.made_of_inputs(site)]
+        if steered and not near and begins_by_itself(self.analysis.program):
+            found |= self.shown(steered, far_away(inputs, self.facts, steered[0]), Purse(LONG, compiles=False))
         if near:
             end = max((c.limit + 1 for site in near for c in site.columns if type(c.limit) is int), default=1)
             purse = Purse(COST, compiles=False)
             purse.sure = Purse(SURE)
             found = self.shown(near, one_after_another(inputs, self.facts, end), purse, self.tried, COUNTED)
         return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
+
+    def made_of_inputs(self, site: Site) -> bool:
+        """Whether numbers of inputs go into the index of an access, and not only which way the program goes."""
+        return bool(leaves_made_of(self.analysis.seen[id(site.eqn)]))
 
     def is_limited_anyhow(self, site: Site) -> bool:
         """Whether an index has bounds of its own somewhere, or is made of inputs with both ends promised alone."""
