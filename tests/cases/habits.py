@@ -275,7 +275,7 @@ def wrapped_by_a_size_that_is_given(x, i, n):
 
 @case(f32(20), i32(6, min=0), i32(min=1, max=21))
 def wrapped_by_a_size_too_large(x, i, n):
-    return lax.dynamic_slice(x, ((i % n)[2],), (1,))  #: requires
+    return lax.dynamic_slice(x, ((i % n)[2],), (1,))  #: unsafe
 
 
 @case(f32(20), i32(), u32(2))

@@ -1651,3 +1651,48 @@ def rows_read_ahead_by_two_scans_one_of_which_goes_further(x):
 
     first = lax.scan(step, (0, x[0]), None, length=11)[1]
     return first, lax.scan(step, (1, x[0]), None, length=11)[1]
+
+
+# An integer as a condition: what is not 0 is true, be it above or below.
+
+
+@case(f32(32), i32(min=16, max=32))
+def where_the_last_bit_is_set(x, i):
+    return jnp.where(i & 1, x[i], 0.0)  #: masked
+
+
+@case(f32(32), i32(min=16, max=33))
+def where_the_last_bit_is_set_of_one_more(x, i):
+    return jnp.where(i & 1, x[i], 0.0)  #: unsafe
+
+
+@case(f32(32), i32(8, min=16, max=32))
+def each_where_the_last_bit_is_not_set(x, i):
+    return jnp.where(i & 1, 0.0, x[i - 1 + (i & 1) * 2])  #: masked
+
+
+@case(f32(10), i32(6, min=-5, max=10), i32(6))
+def each_where_another_is_none_or_not(x, i, k):
+    none = jnp.where((i >= 0) & (i < 10), 0, k)
+    return jnp.where(none, 0.0, x.at[i].get(mode="promise_in_bounds", wrap_negative_indices=False))  #: unsafe
+
+
+@case(f32(10), i32(6, min=-5, max=10), i32(6))
+def each_where_nothing_is_wrong(x, i, k):
+    wrong = jnp.where((i >= 0) & (i < 10), k, 0)
+    return jnp.where(wrong, x.at[i].get(mode="promise_in_bounds", wrap_negative_indices=False), 0.0)  #: masked
+
+
+@case(f32(10), i32(min=-3, max=12))
+def where_it_is_not_ten(x, i):
+    return jnp.where(i - 10, x[i], 0.0)  #: unsafe
+
+
+@case(f32(10), i32(min=-3, max=10))
+def where_it_is_not_ten_at_most(x, i):
+    return jnp.where(i - 10, x[i], 0.0)  #: masked
+
+
+@case(f32(10), i32(min=-3, max=9))
+def where_it_is_not_zero(x, i):
+    return jnp.where(i, x.at[i].get(mode="promise_in_bounds", wrap_negative_indices=False), 0.0)  #: unsafe

@@ -119,3 +119,33 @@ def quarters_of_another_sum(x, counts, others):
 @case(f32(5), i32(20, min=-1, max=50))
 def quarters_of_a_sum_of_which_some_are_negative(x, counts):
     return x[jnp.cumsum(counts) * 4 // jnp.maximum(counts.sum(), 1)]  #: unsafe
+
+
+# A search by counting: what is below the last end is not behind all of them.
+
+
+@case(f32(8), i32(8, min=0, max=5))
+def frames_of_each_by_counting_ends(x, lengths):
+    ends, t = jnp.cumsum(lengths), jnp.arange(40)
+    return jnp.where(t < ends[-1], x[jnp.sum(t[:, None] >= ends, -1)], 0.0)  #: masked
+
+
+@case(f32(8), i32(8, min=0, max=5))
+def frames_of_each_by_counting_ends_and_one_more(x, lengths):
+    ends, t = jnp.cumsum(lengths), jnp.arange(40)
+    return jnp.where(t <= ends[-1], x[jnp.sum(t[:, None] >= ends, -1)], 0.0)  #: unsafe
+
+
+@case(f32(8), i32(8), i32())
+def one_by_counting_what_is_below(x, ends, t):
+    return x[jnp.where(t <= ends[-1], jnp.sum(ends < t), 0)]  #: safe
+
+
+@case(f32(8), i32(8), i32())
+def one_by_counting_what_is_not_above(x, ends, t):
+    return x[jnp.where(t <= ends[-1], jnp.sum(ends <= t), 0)]  #: unsafe
+
+
+@case(f32(8), i32(8), i32(8), i32())
+def one_by_counting_others(x, ends, others, t):
+    return x[jnp.where(t < others[-1], jnp.sum(ends <= t), 0)]  #: unsafe

@@ -1100,4 +1100,28 @@ ENGINE_MUTANTS = [
         _constant(0),
         "sums.quarters_of_another_sum",
     ),
+    EngineMutant(
+        "where one run is, it is inside",
+        "prove.alone:Alone.all_inside",
+        lambda right: lambda self: [] if self.needed() else [*self.targets.values()],
+        "alone.over_a_triangle_with_one_more_in_each_row",
+    ),
+    EngineMutant(
+        "a limit for one coordinate holds one further down",
+        "engine.narrowing:_beside",
+        lambda right: lambda lo, hi, *how: right(lo, hi - 1, *how),
+        "columns.points_up_to_the_far_side",
+    ),
+    EngineMutant(
+        "what is not 0 is above it",
+        "prove.selected:_by_sign",
+        lambda right: lambda *args: right(*args)[:1],
+        "masked.where_it_is_not_zero",
+    ),
+    EngineMutant(
+        "elements that are equal do not count",
+        "engine.program:counts",
+        lambda right: lambda *args: [one._replace(right=False) for one in right(*args)],
+        "sums.frames_of_each_by_counting_ends_and_one_more",
+    ),
 ]

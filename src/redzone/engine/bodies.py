@@ -10,7 +10,7 @@ from redzone.engine.congruent import congruent
 from redzone.engine.definitions import Definition, definitions
 from redzone.engine.errors import results_of_errors
 from redzone.engine.frames import Frame, Slicing, resolve
-from redzone.engine.known import is_counted, numbers
+from redzone.engine.known import few_floats, is_counted, numbers
 from redzone.engine.products import ONCE, how_run
 from redzone.engine.program import COND, SCAN, SIMPLE, WHILE, LoopShape, Program
 from redzone.engine.slots import Slots
@@ -30,7 +30,8 @@ def cond(build: Slots, eqn: Any, frame: Frame) -> None:
     for j, _ in branches:
         note_given(frame, j, eqn.invars[1:])
     told = definitions(resolve, frame, eqn.invars[1:])
-    bodies = [build.slicer.program(j, c, asked, None, None, told) for j, c in branches]
+    floats = few_floats(frame, eqn.invars[1:])
+    bodies = [build.slicer.program(j, c, asked, None, None, told, floats) for j, c in branches]
     if asked:
         for body in bodies:
             body.errors = results_of_errors(body.jaxpr)
@@ -95,7 +96,8 @@ def loop(build: Slots, eqn: Any, frame: Frame) -> None:
         _note(build.slicer, v, (None, inner.invars[nb + k - nt]) if k >= nt else (frame, eqn.invars[k]))
     outer, build.slicer.lanes = build.slicer.lanes, build.slicer.lanes or bool(test.outvars[0].aval.shape)
     limits = numbers(frame, eqn.invars[:nt])
-    condition = build.slicer.program(test, test_consts, (0,), None, limits)
+    floats = few_floats(frame, eqn.invars[:nt])
+    condition = build.slicer.program(test, test_consts, (0,), None, limits, None, floats)
     tested = {i - nt for i, _ in condition.inputs if i >= nt}
     given = eqn.invars[nt : nt + nb]
     fixed, told = numbers(frame, given), definitions(resolve, frame, given)
@@ -104,6 +106,7 @@ def loop(build: Slots, eqn: Any, frame: Frame) -> None:
     )
     compared = _compared(test, nt, wanted, tested)
     if same or compared:
+        compared = floats + compared
         condition = build.slicer.program(test, test_consts, (0,), _moved(same, nt), limits, None, compared)
     build.slicer.lanes = outer
     ins = [build.slot(frame, eqn.invars[nt + i]) for i, _ in body.inputs]
@@ -182,7 +185,7 @@ def _body(
     The carries are its inputs from `first` to before `end`; of some that are always equal only the first is one,
     and it is noted for the others.
     """
-    wanted = asked
+    wanted, floats = asked, few_floats(frame, eqn.invars[len(eqn.invars) - len(jaxpr.invars) :][:first])
     # Places are signed integers: other carries, as floats and random keys, hardly ever matter.
     guess = any(
         dtype_info(getattr(v.aval, "dtype", None)).kind == "i"
@@ -194,7 +197,7 @@ def _body(
             wanted = carries_read(slicer, jaxpr, wanted, first, end)
         same = congruent(frame, eqn, wanted)
         kept = wanted.difference(same) if same else wanted
-        program = slicer.program(jaxpr, consts, tuple(sorted(kept)), _moved(same, first), fixed, told)
+        program = slicer.program(jaxpr, consts, tuple(sorted(kept)), _moved(same, first), fixed, told, floats)
         more = {i - first for i, _ in program.inputs if first <= i < end} - kept
         if not more:
             return program, kept, same

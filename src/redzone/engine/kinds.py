@@ -108,8 +108,8 @@ def narrows(program: Program, slot: int) -> int:
             for _, other in compared.get(step.ins, ()):
                 mask |= BITS[other % SIGNATURE]
             for pair in (step.ins, step.ins[::-1]) if searched and len(step.ins) == 2 else ():
-                for search in searched.get(pair, ()):
-                    mask |= BITS[search.outs[1] % SIGNATURE]
+                for place in searched.get(pair, ()):
+                    mask |= BITS[place.out % SIGNATURE]
         known[at] = mask
         waiting.pop()
     return known[slot]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from redzone.domains import dtype_info
+from redzone.domains.fact import SHORT
 from redzone.engine.frames import Frame, resolve
 from redzone.engine.inventory import CALLS, SHARD_MAP_P
 from redzone.engine.rounding import is_limited
@@ -66,29 +67,51 @@ def is_counted(frame: Frame, atom: Any) -> bool:
 
 
 def is_known(frame: Frame, atom: Any, depth: int, cut: bool = False) -> bool:
-    """Whether a float scalar is made, in a few plain steps, from literals, constants and integers alone.
+    """Whether floats are made, in a few plain steps, from literals, constants and integers alone.
 
-    Of an array as much is asked only where it is `cut` to such a scalar.
+    A scalar, or a few that may be spread over more; of another array as much is asked only where it is `cut` to such.
     """
-    if atom.aval.shape != () and not cut:
-        return False
+    few = _are_few(atom)
     while atom in frame.bindings and frame.parent is not None:
         frame, atom = frame.parent, frame.bindings[atom]
         if type(atom) is Literal:
             return True
     if atom in frame.consts:
-        return True
+        return few or cut
     eqn = frame.maker(atom)
     if eqn is None or depth == 0:
         return False
+    if eqn.primitive is _SPREAD_P:
+        return type(eqn.invars[0]) is Literal or (
+            _are_few(eqn.invars[0]) and is_known(frame, eqn.invars[0], depth - 1, True)
+        )
+    if not few and not cut:
+        return False
     if eqn.primitive in CUTS and type(eqn.invars[0]) is not Literal:
         return is_known(frame, eqn.invars[0], depth - 1, True)
-    if eqn.primitive not in _PLAIN_FLOATS or atom.aval.shape != ():
+    if eqn.primitive not in _PLAIN_FLOATS or not few:
         return False
     return all(
         type(a) is Literal or dtype_info(getattr(a.aval, "dtype", None)).integral or is_known(frame, a, depth - 1)
         for a in eqn.invars
     )
+
+
+def _are_few(atom: Any) -> bool:
+    """Whether an array has so few elements that they are kept apart and compared with one by one."""
+    n = 1
+    for size in atom.aval.shape:
+        n = n * size if type(size) is int else SHORT + 1
+    return n <= SHORT
+
+
+def few_floats(frame: Frame, atoms: Sequence[Any]) -> tuple[int, ...]:
+    """Which of these are a few floats that are known before anything runs, by their positions."""
+    return tuple([i for i, a in enumerate(atoms) if _is_float(a) and _are_few(a) and is_known(frame, a, 2)])
+
+
+def _is_float(atom: Any) -> bool:
+    return type(atom) is not Literal and dtype_info(getattr(atom.aval, "dtype", None)).kind == "f"
 
 
 def is_at_hand(frame: Frame, atom: Any) -> bool:

@@ -181,18 +181,32 @@ class Narrowing:
         if relation not in ("lt", "le", "gt", "ge", "eq"):
             return
         rounded = step.extra
-        a, b = summarised(self.operand(step, 0, level)), summarised(self.operand(step, 1, level))
-        for position, y, r in ((0, b, relation), (1, a, FLIPPED[relation])):
+        a, b = self.operand(step, 0, level), self.operand(step, 1, level)
+        for position, x, y, r in ((0, a, b, relation), (1, b, a, FLIPPED[relation])):
             if or_nan and y.nan:
                 continue
-            lo = y.lo if r in ("gt", "ge", "eq") else -math.inf
-            hi = y.hi if r in ("lt", "le", "eq") else math.inf
             single = rounded is not None and rounded[position]
-            if r == "lt" and math.isfinite(hi):
-                hi = single_below(hi) if single else math.nextafter(hi, -math.inf)
-            if r == "gt" and math.isfinite(lo):
-                lo = -single_below(-lo) if single else math.nextafter(lo, math.inf)
+            lo: Any
+            hi: Any
+            if type(y.lo) is not np.ndarray:
+                lo, hi = _beside(y.lo, y.hi, r, single)
+            elif self.meets_one_by_one(step, position, x, y):
+                ends = [
+                    _beside(low, high, r, single)
+                    for low, high in zip(y.lo.ravel().tolist(), y.hi.ravel().tolist(), strict=True)
+                ]
+                lo, hi = (np.array([end[k] for end in ends]).reshape(y.lo.shape) for k in (0, 1))
+            else:
+                y = summarised(y)
+                lo, hi = _beside(y.lo, y.hi, r, single)
             self.narrow_operand(step, position, Fact(lo, hi, 1, or_nan), level)
+
+    def meets_one_by_one(self, step: Step, position: int, x: Fact, y: Fact) -> bool:
+        """Whether each element of an operand is compared with one of a few that are kept apart, `p < [8.0, 6.0]`."""
+        if step.eqn.invars[position].aval.shape != step.eqn.outvars[0].aval.shape or y.lo.size > SHORT:
+            # What is spread beside the other meets several of its elements.
+            return False
+        return y.lo.shape == y.hi.shape and (type(x.lo) is not np.ndarray or x.lo.ndim == y.lo.ndim)
 
     def narrow_operand(self, step: Step, position: int, fact: Fact | None, level: Any) -> None:
         inner = ALL if level is ALL else self.level_of(step, position, level)
@@ -314,12 +328,12 @@ class Narrowing:
             getattr(self, _BACKWARD[kind])(step, fact, level)
 
     def found_before(self, step: Step, relation: str, level: Any) -> None:
-        """What is less than the last element of an array is found before the array's end (`engine/search.py`)."""
+        """What is less than the last element of an array is found before its end (`engine/search.py`, `ahead.py`)."""
         for position, asked in ((0, relation), (1, FLIPPED[relation])):
-            searches = self.program.searched().get((step.ins[position], step.ins[1 - position]), ())
-            inner = self.level_of(step, position, level) if searches else None
-            for search in searches if inner is not None else ():
-                found, out = search.extra.search, search.outs[1]
+            places = self.program.searched().get((step.ins[position], step.ins[1 - position]), ())
+            inner = self.level_of(step, position, level) if places else None
+            for found in places if inner is not None else ():
+                out = found.out
                 if asked == "lt" or (asked in ("le", "eq") and not found.right):
                     ends = Fact(0, found.size - 1)
                     if self.at(out) is not None:
@@ -394,6 +408,15 @@ class Narrowing:
         if left is None:
             raise Infeasible
         self.narrow_operand(step, position, left, level)
+
+
+def _beside(lo: Any, hi: Any, relation: str, single: bool) -> tuple[Any, Any]:
+    """What a float can be that is in that relation to one between these two."""
+    if relation == "lt" and math.isfinite(hi):
+        hi = single_below(hi) if single else math.nextafter(hi, -math.inf)
+    if relation == "gt" and math.isfinite(lo):
+        lo = -single_below(-lo) if single else math.nextafter(lo, math.inf)
+    return lo if relation in ("gt", "ge", "eq") else -math.inf, hi if relation in ("lt", "le", "eq") else math.inf
 
 
 def _same(a: Fact, b: Fact) -> bool:

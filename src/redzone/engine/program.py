@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from redzone.access.site import Site
 from redzone.domains import DtypeInfo, Fact, dtype_info
+from redzone.engine.ahead import Count, counts
 from redzone.engine.search import Placed
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES, Rule
@@ -249,7 +250,7 @@ class Program:
         self._callers: dict[int, list[Any]] | None = None
         self._places: dict[int, int] | None = None
         self._reruns: dict[tuple[int, bool], Rerun] = {}
-        self._searched: dict[tuple[int, ...], list[Step]] | None = None
+        self._searched: dict[tuple[int, ...], list[Count]] | None = None
         self._supporting: list[Step] | None = None
 
     @property
@@ -379,20 +380,23 @@ class Program:
             self._compared = known = {ins: found for ins, found in known.items() if len(found) > 1}
         return known
 
-    def searched(self) -> dict[tuple[int, ...], list[Step]]:
-        """By what is looked for in an array and the array's last element, which are compared: the searches."""
+    def searched(self) -> dict[tuple[int, ...], list[Count]]:
+        """By what is looked for in an array and the array's last element, which are compared: what is found."""
         known = self._searched
         if known is None:
             known = self._searched = {}
-            searches = [s for s in self.steps if s.kind == SCAN and s.extra.search is not None and s.outs[1] >= 0]
-            for step in searches:
-                found = step.extra.search
-                if type(found) is Placed and found.whole:
-                    for one in self.steps:
-                        if one.kind == SIMPLE and one.eqn.primitive in COMPARISONS and found.query in one.ins:
-                            query, last = one.ins if one.ins[0] == found.query else one.ins[::-1]
-                            if self.is_last(last, found.array, found.size):
-                                known.setdefault((query, last), []).append(step)
+            places = [*counts(self, SIMPLE)]
+            for step in self.steps:
+                if step.kind == SCAN and step.extra.search is not None and step.outs[1] >= 0:
+                    found = step.extra.search
+                    if type(found) is Placed and found.whole:
+                        places.append(Count(step.outs[1], found.array, found.query, found.size, found.right))
+            for place in places:
+                for one in self.steps:
+                    if one.kind == SIMPLE and one.eqn.primitive in COMPARISONS and place.query in one.ins:
+                        query, last = one.ins if one.ins[0] == place.query else one.ins[::-1]
+                        if self.is_last(last, place.array, place.size):
+                            known.setdefault((query, last), []).append(place)
         return known
 
     def is_last(self, slot: int, array: int, size: int) -> bool:

@@ -71,6 +71,9 @@ class Refiner(Reads):
                 self.cuts += 1
                 return done
         known = self.found(slot, level) if self.rows else self.known.get(key)
+        if known is None and level is not ALL:
+            # What holds of all elements holds of each.
+            known = self.known.get((slot, ALL))
         env = self.env
         fact: Fact = known if known is not None else self.at(slot)
         masks, learnt, fixed = self.masks, self.learnt, self.fixed

@@ -17,6 +17,7 @@ from redzone.engine.forward import Context
 from redzone.engine.program import SCAN, WHILE
 from redzone.frontend.location import calls_to, locate, place_of
 from redzone.frontend.trace import Traced
+from redzone.prove.alone import inside_alone
 from redzone.prove.blame import loss_of, lost_at
 from redzone.prove.buffers import Buffers
 from redzone.prove.chain import chain_of
@@ -32,7 +33,7 @@ from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
 from redzone.prove.plainer import plainer
 from redzone.prove.purse import Purse
-from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SHORT, is_near, is_outside
+from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SEEN, SHORT, is_near, is_outside
 from redzone.prove.seen import is_close
 from redzone.prove.trials import stays_in_lanes
 from redzone.prove.witness import DRAWS, at_random, beside_none, has_sizes
@@ -83,6 +84,7 @@ class Deciding(Conditioned):
         started = time.perf_counter()
         self.spared("masks", lambda: self.masked(result, open_sites), None)
         self.spared("the exact stage", lambda: self.exactly(result, open_sites), None)
+        self.spared("a run", lambda: self.run_once(result, open_sites), None)
         proposals = self.spared(
             "the exact stage", lambda: self.confirmed(self.derived(result, open_sites)), dict[int, Proposal]()
         )
@@ -140,6 +142,7 @@ class Deciding(Conditioned):
         self.cornered |= self.steered([site for site in still if id(site.eqn) not in self.cornered])
         self.cornered |= self.drawn([site for site in still if id(site.eqn) not in self.cornered])
         self.cornered |= self.by_chance([site for site in still if id(site.eqn) not in self.cornered])
+        self.cornered |= self.counted([site for site in still if id(site.eqn) not in self.cornered])
         shown = proved.difference(of_bools).union(self.cornered, self.wraps)
         self.cornered |= self.at_first([(site, seen) for site, seen in open_sites if id(site.eqn) not in shown])
         self.cornered |= self.together(open_sites)
@@ -227,6 +230,17 @@ class Deciding(Conditioned):
         if proved:
             open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in proved]
         self.timings["exact"] += time.perf_counter() - started
+
+    @recorded("one run")
+    def run_once(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
+        """Settle what no input has a say in, and one run of the program shows inside."""
+        if self.analysis.inventory.equations > LARGE or not has_sizes(self.traced.inputs):
+            return
+        own = [site for site, seen in open_sites if not leaves_made_of(seen)]
+        for site in inside_alone(self.traced.jaxpr, own):
+            access = result[id(site.eqn)]
+            access.verdict, access.decided_by = Verdict.SAFE, "run"
+        open_sites[:] = [one for one in open_sites if result[id(one[0].eqn)].verdict is Verdict.UNKNOWN]
 
     @staged("exact")
     def derived(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> dict[int, Proposal]:
@@ -369,8 +383,12 @@ class Deciding(Conditioned):
                 if witness is None:
                     tried = beside_none(self.traced.inputs, self.facts, proposal.needs)
                     witness = self.shown([site], tried, Purse(GUESSES, compiles=False)).get(id(site.eqn))
-                if witness is None and has_sizes(self.traced.inputs):
-                    witness = self.breaking_where_it_is_seen(site, proposal, [Purse(GUESSES, compiles=False)])
+            short = self.analysis.inventory.equations <= SHORT and has_sizes(self.traced.inputs)
+            if witness is None and short and (blamed or limited):
+                witness = self.breaking_where_it_is_seen(site, proposal, [Purse(GUESSES, compiles=False)])
+            if witness is None and limited and proposal.guessed:
+                # Nobody knows that the program is written for what was guessed.
+                witness = self.counted([site]).get(id(site.eqn))
             if witness is not None:
                 self.unsafe(access, site, witness)
                 return
@@ -379,7 +397,9 @@ class Deciding(Conditioned):
             return
         points = self.partly.get(id(site.eqn))
         if points and not wraps and self.analysis.inventory.equations <= LARGE:
-            found = self.shown([site], self.inputs_at(points), self.guesses)
+            # Masks may throw away what is there, where other inputs say so.
+            given, masked = self.inputs_at(points), id(site.eqn) in self.thrown or id(site.eqn) in self.used
+            found = self.shown([site], self.among_others(given) if masked else given, self.guesses, tries=SEEN)
             if found:
                 self.unsafe(access, site, found[id(site.eqn)])
                 return

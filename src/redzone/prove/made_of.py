@@ -166,6 +166,22 @@ def ends_by_itself(program: Program) -> bool:
     return bool(tests) and all(map(_has_an_end, tests))
 
 
+def begins_by_itself(program: Program) -> bool:
+    """Whether the tests of all loops look at nothing but what these carry, from constants on.
+
+    No input says how long such a loop goes on, if not by what it reads on its way.
+    """
+    for step in program.steps:
+        if step.kind == WHILE:
+            shape, carried = step.extra, dict(zip(step.extra.carries, step.extra.inits, strict=True))
+            looked = [place - shape.cond_consts for place, _ in step.bodies[1].inputs]
+            if any(i not in carried or program.template[carried[i]] is None for i in looked):
+                return False
+        if not all(map(begins_by_itself, step.bodies)):
+            return False
+    return True
+
+
 def _tests(program: Program) -> Iterator[Program]:
     for step in program.steps:
         if step.kind == WHILE:

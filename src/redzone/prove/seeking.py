@@ -18,9 +18,10 @@ from redzone.frontend.trace import Input, Traced
 from redzone.prove.chances import FEWEST, KEYS, OTHERS, by_chance, keys_among, keys_worth_trying
 from redzone.prove.concrete_nan import nothing_but_nan
 from redzone.prove.conditions import Proposal
+from redzone.prove.counted import COST, COUNTED, one_after_another
 from redzone.prove.edges import EDGES, at_numbers, at_one_place, at_the_edges
 from redzone.prove.exact import inputs_at
-from redzone.prove.made_of import ends_by_itself, is_bool, leaves_made_of
+from redzone.prove.made_of import begins_by_itself, ends_by_itself, is_bool, leaves_made_of
 from redzone.prove.masks import Thrown
 from redzone.prove.need import Need
 from redzone.prove.purse import Purse
@@ -74,6 +75,8 @@ LARGE: Final = 600
 SEEN: Final = 100
 #: How many points of the exact stage are tried with other inputs.
 POINTS: Final = 2
+#: How many numbers of such a point are tried for other inputs.
+OTHER: Final = 3
 #: How far beyond its condition an input is tried.
 FURTHER: Final = (0, 1, 8)
 
@@ -126,6 +129,19 @@ class Seeking:
         """The inputs that points of the exact stage stand for."""
         return [inputs_at(self.traced.inputs, self.facts, point) for point in points]
 
+    def others_at(self, points: Iterable[dict[Atom, int]]) -> Iterator[dict[int, Any]]:
+        """The same with other inputs at a number that something has at the point which is not followed to its inputs.
+
+        What is left of a number by another one is often that number itself.
+        """
+        inputs, facts = self.traced.inputs, self.facts
+        for point in points:
+            chosen = inputs_at(inputs, facts, point)
+            free = [i for i, s in enumerate(inputs) if i not in chosen and s.open_above and is_integer(s.aval)]
+            numbers = dict.fromkeys(n for atom, n in point.items() if atom.leaf < 0 and n)
+            for value in list(numbers)[:OTHER] if free else ():
+                yield chosen | {i: plain_value(inputs[i], facts[i], value) for i in free}
+
     def shown(
         self,
         sites: list[Site],
@@ -166,6 +182,29 @@ class Seeking:
             ones = {i: plain_value(s, fact, 1) for i, (s, fact) in enumerate(zip(inputs, facts, strict=True))}
             found |= self.shown(left, [{}, ones], Purse(LONG, compiles=False))
         return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
+
+    @recorded("counted")
+    def counted(self, sites: list[Site]) -> dict[int, Witness]:
+        """Accesses near their arrays that one of many small inputs takes outside, in a short program."""
+        inputs = self.traced.inputs
+        if not sites or self.analysis.inventory.equations > SHORT or not has_sizes(inputs):
+            return {}
+        near = [site for site in sites if all(is_near(site, one) for one in self.analysis.seen[id(site.eqn)])]
+        # Wherever the others may be, the plainest inputs are run to the end for them.
+        found = {} if near else self.shown(sites, [{}], Purse(LONG, compiles=False))
+        steered = [site for site in sites if id(site.eqn) not in found and not self.made_of_inputs(site)]
+        if steered and not near and begins_by_itself(self.analysis.program):
+            found |= self.shown(steered, far_away(inputs, self.facts, steered[0]), Purse(LONG, compiles=False))
+        if near:
+            end = max((c.limit + 1 for site in near for c in site.columns if type(c.limit) is int), default=1)
+            purse = Purse(COST, compiles=False)
+            purse.sure = Purse(SURE)
+            found = self.shown(near, one_after_another(inputs, self.facts, end), purse, self.tried, COUNTED)
+        return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
+
+    def made_of_inputs(self, site: Site) -> bool:
+        """Whether numbers of inputs go into the index of an access, and not only which way the program goes."""
+        return bool(leaves_made_of(self.analysis.seen[id(site.eqn)]))
 
     def is_limited_anyhow(self, site: Site) -> bool:
         """Whether an index has bounds of its own somewhere, or is made of inputs with both ends promised alone."""
@@ -359,19 +398,27 @@ class Seeking:
         a condition may ask for more than it must, and a mask for more than a condition tells."""
         inputs, facts = self.traced.inputs, self.facts
         # What the exact stage says leads outside does, if the other inputs let it be seen.
-        broken = self.inputs_at(self.points.get(id(site.eqn), ())[:POINTS])
+        points = self.points.get(id(site.eqn), ())[:POINTS]
+        broken = [*self.inputs_at(points), *self.others_at(points)]
         for more in FURTHER:
             needs = {leaf: Need(need.lo - more, need.hi + more) for leaf, need in proposal.needs.items()}
             broken += beyond_each(inputs, facts, needs, proposal.relations)[0]
         broken = [one for one in broken if all(keeps(facts[leaf], value) for leaf, value in one.items())]
-        compared = at_numbers(self.analysis.inventory.keep, inputs, facts)
-        others = itertools.chain(one_of_each(inputs, facts), compared, at_random(inputs, facts))
-        tried = list(itertools.chain(broken, (other | one for other in others for one in broken)))
+        tried = list(self.among_others(broken))
         for purse in purses or [Purse(ALONE // 4, compiles=compiles) for compiles in (False, True)]:
             found = witnesses(self.traced.jaxpr, [site], inputs, facts, tried, purse, tries=SEEN, hidden=SEEN)
             if found:
                 return found[id(site.eqn)]
         return None
+
+    def among_others(self, chosen: list[dict[int, Any]]) -> Iterator[dict[int, Any]]:
+        """These inputs, and the same with others where the program compares them, or at random."""
+        yield from chosen
+        inputs, facts = self.traced.inputs, self.facts
+        compared = at_numbers(self.analysis.inventory.keep, inputs, facts)
+        for other in itertools.chain(one_of_each(inputs, facts), compared, at_random(inputs, facts)):
+            for one in chosen:
+                yield other | one
 
     def called(self, witness: Witness) -> Witness:
         """A witness that knows how the checked function is called."""

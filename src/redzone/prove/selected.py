@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from redzone.domains import dtype_info
 from redzone.engine.inventory import CALLS, SHARD_MAP_P
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
@@ -26,8 +28,10 @@ _DOT: Final = _P["dot_general_p"]
 _BROADCAST: Final = _P["broadcast_in_dim_p"]
 _CONCATENATE: Final = _P["concatenate_p"]
 _TRANSPOSE: Final = _P["transpose_p"]
+_NE: Final = _P["ne_p"]
 TRUE: Final = (1, 1)
-_DECISIVE: Final = {_P["and_p"]: TRUE, _P["or_p"]: (0, 0)}
+FALSE: Final = (0, 0)
+_DECISIVE: Final = {_P["and_p"]: TRUE, _P["or_p"]: FALSE}
 #: How many equations after a select the next one is looked for.
 NEXT: Final = 4
 
@@ -218,13 +222,34 @@ def _in_call(uses: Uses, eqn: Any, position: int, places: tuple[int, ...], depth
     for found in selects(uses, inner, inner.invars[position], places, depth - 1, finite):
         # Conditions made inside the call are not looked at: those on its operands must do.
         ways = [unspread(uses, inner, one._replace(before=()), None) for one in (*found.before, found)]
-        ways = [w for w in ways if type(w.condition) is not Literal and w.condition in inner.invars]
-        if not ways:
+        sides = [w for way in ways[-1:] for w in _by_sign(uses, inner, way)]
+        ways = [w for w in ways[:-1] if type(w.condition) is not Literal and w.condition in inner.invars]
+        sides = [w for w in sides if type(w.condition) is not Literal and w.condition in inner.invars]
+        if not ways and not sides:
             raise NotMasked
-        outer = [w._replace(eqn=eqn, condition=eqn.invars[inner.invars.index(w.condition)]) for w in ways]
         last = len(inner.outvars) == 1 and inner.outvars[0] is found.eqn.outvars[0]
-        last = last and ways[-1].places == found.places == places and inner.invars[position] in found.eqn.invars[1:]
-        yield outer[-1]._replace(before=tuple(outer[:-1]), last=last)
+        last = last and found.places == places and inner.invars[position] in found.eqn.invars[1:]
+        for every in [[*ways, side] for side in sides] or [ways]:
+            outer = [w._replace(eqn=eqn, condition=eqn.invars[inner.invars.index(w.condition)]) for w in every]
+            here = last and every[-1].places == places
+            yield outer[-1]._replace(before=tuple(outer[:-1]), last=here)
+
+
+def _by_sign(uses: Uses, jaxpr: Any, found: Found) -> list[Found]:
+    """A condition that an integer is not 0, as `jnp.where` makes it of one, by that integer: it is above, or below."""
+    made = None if type(found.condition) is Literal else uses.maker(jaxpr, found.condition)
+    if made is None or made.primitive is not _NE or found.picked not in (TRUE, FALSE):
+        return [found]
+    number, zero = made.invars
+    info = dtype_info(number.aval.dtype)
+    if type(zero) is not Literal or type(number) is Literal or info.kind not in "iu" or np.any(zero.val):
+        return [found]
+    if number.aval.shape != found.condition.aval.shape:
+        return [found]
+    ranges = ((0, 0),) if found.picked == FALSE else ((1, info.max), (info.min, -1))
+    return [
+        unspread(uses, jaxpr, found._replace(condition=number, picked=(lo, hi)), None) for lo, hi in ranges if lo <= hi
+    ]
 
 
 def own_places(atom: Any) -> tuple[int, ...]:

@@ -38,6 +38,8 @@ FREE: Final = 7
 BLIND: Final = 2
 #: How many inputs may show what nobody sees before none is believed.
 HIDDEN: Final = 12
+#: How many ends of a condition on parts of an array are gone beyond.
+ENDS: Final = 3
 #: How many inputs are tried one by one with a number that is far from the plain ones, and which.
 ALONE: Final = 3
 HUGE: Final = 1_000_000
@@ -173,7 +175,7 @@ def beyond_each(
     inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], relations: Sequence[Condition]
 ) -> tuple[list[dict[int, Any]], list[dict[int, Any]]]:
     """Inputs just beyond each side of a condition: the others plain; and 1 rather than 0, in all of them or in one."""
-    plain = [c for leaf in needs for above in (True, False) if (c := _beyond(inputs, facts, needs, leaf, above))]
+    plain = [c for leaf in needs for above in (True, False) for c in _beyond(inputs, facts, needs, leaf, above)]
     plain += [c for one in relations for above in (True, False) if (c := _unrelated(inputs, facts, needs, one, above))]
     # What nothing is asked of may have to say that something happens.
     ones = {i: plain_value(source, fact, 1) for i, (source, fact) in enumerate(zip(inputs, facts, strict=True))}
@@ -198,24 +200,22 @@ def keeps(fact: Fact, value: Any) -> bool:
 
 def _beyond(
     inputs: Sequence[Input], facts: Sequence[Fact], needs: dict[int, Need], leaf: int, above: bool
-) -> dict[int, Any] | None:
-    """The nearest value beyond one side of one condition, where it has that side."""
+) -> list[dict[int, Any]]:
+    """The nearest values beyond one side of one condition, where it has that side: one for each of its ends."""
     bound = needs[leaf].hi if above else needs[leaf].lo
     if np.ndim(bound) == 0 and is_far(bound):
-        return None
-    if np.ndim(bound):
-        # Of parts that are free nothing can be beyond.
-        need = needs[leaf]
-        lo, hi = np.broadcast_arrays(need.lo, need.hi)
-        ends = hi[hi < FAR] if above else lo[lo > -FAR]
-        if not ends.size:
-            return None
-        number, whole = _next(inputs[leaf], ends.max() if above else ends.min(), above), summarised(facts[leaf])
-        if not whole.lo <= number <= whole.hi:
-            return None
-        others = {i: _satisfying(inputs[i], facts[i], n) for i, n in needs.items() if i != leaf}
-        return {**others, leaf: _element(inputs[leaf], facts[leaf], need, number)}
-    return just_outside(inputs, facts, needs, leaf, above)
+        return []
+    if np.ndim(bound) == 0:
+        one = just_outside(inputs, facts, needs, leaf, above)
+        return [] if one is None else [one]
+    # Of parts that are free nothing can be beyond.
+    need, whole = needs[leaf], summarised(facts[leaf])
+    lo, hi = np.broadcast_arrays(need.lo, need.hi)
+    ends = np.unique(hi[hi < FAR])[::-1] if above else np.unique(lo[lo > -FAR])
+    numbers = [_next(inputs[leaf], end, above) for end in ends[:ENDS]]
+    others = {i: _satisfying(inputs[i], facts[i], n) for i, n in needs.items() if i != leaf}
+    allowed = [number for number in numbers if whole.lo <= number <= whole.hi]
+    return [{**others, leaf: _element(inputs[leaf], facts[leaf], need, number)} for number in allowed]
 
 
 def _unrelated(
