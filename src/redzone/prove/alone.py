@@ -19,8 +19,9 @@ from redzone.domains import dtype_info
 from redzone.engine.inventory import COND_P, SCAN_P, WHILE_P
 from redzone.prove.purse import GaveUp, Purse
 from redzone.prove.replay import Replay
-from redzone.prove.replay_demand import Planning, elements_of
+from redzone.prove.replay_demand import elements_of
 from redzone.prove.replay_plan import Plan
+from redzone.prove.untouched import Untouched
 
 #: What such a run may cost.
 COST: Final = 16_000
@@ -34,7 +35,7 @@ _AROUND: Final = frozenset((COND_P, SCAN_P, WHILE_P))
 
 def inside_alone(closed: Any, sites: Sequence[Site]) -> list[Site]:
     """Those of some accesses that no input has a say in, and that are inside."""
-    sites = [site for site in sites if not Planning(closed, [site]).needed()]
+    sites = Untouched(closed, sites).found() if sites else []
     found = Alone(closed, sites).all_inside() if sites else []
     if found or len(sites) < 2:
         return found
