@@ -336,9 +336,7 @@ class Write:
 
     __slots__ = ("first", "places", "update", "window")
 
-    def __init__(
-        self, first: tuple[int, ...], window: tuple[int, ...], update: Any, places: dict[int, int]
-    ) -> None:
+    def __init__(self, first: tuple[int, ...], window: tuple[int, ...], update: Any, places: dict[int, int]) -> None:
         self.first = first
         self.window = window
         self.update = update

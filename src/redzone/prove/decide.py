@@ -20,7 +20,7 @@ from redzone.frontend.trace import Traced
 from redzone.prove.blame import loss_of, lost_at
 from redzone.prove.buffers import Buffers
 from redzone.prove.chain import chain_of
-from redzone.prove.conditioned import EACH, Conditioned
+from redzone.prove.conditioned import EACH, Conditioned, together
 from redzone.prove.conditions import Proposal, Told, as_conditions
 from redzone.prove.declared import declared_by, is_own_word
 from redzone.prove.exact import Exact
@@ -139,7 +139,8 @@ class Deciding(Conditioned):
             self.cornered |= self.at_some_sizes([*still, *(site for site in broken if id(site.eqn) in proved)])
         self.cornered |= self.steered([site for site in still if id(site.eqn) not in self.cornered])
         self.cornered |= self.drawn([site for site in still if id(site.eqn) not in self.cornered])
-        self.cornered |= self.by_chance([site for site in still if id(site.eqn) not in self.cornered])
+        asked = together([proposals[key].needs for key in proved])
+        self.cornered |= self.by_chance([site for site in still if id(site.eqn) not in self.cornered], asked)
         shown = proved.difference(of_bools).union(self.cornered, self.wraps)
         self.cornered |= self.at_first([(site, seen) for site, seen in open_sites if id(site.eqn) not in shown])
         self.cornered |= self.together(open_sites)
