@@ -35,6 +35,7 @@ from redzone.prove.purse import Purse
 from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SHORT, is_near, is_outside
 from redzone.prove.seen import is_close
 from redzone.prove.trials import stays_in_lanes
+from redzone.prove.unused import UNUSED, unused
 from redzone.prove.witness import DRAWS, at_random, beside_none, has_sizes
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
@@ -178,9 +179,15 @@ class Deciding(Conditioned):
     @recorded("masks")
     def masked(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
         """Settle the accesses whose results are thrown away whenever they are outside."""
+        closed = self.traced.jaxpr
+        nowhere = unused(closed) if open_sites else set()
+        for site, _ in open_sites:
+            if id(site.eqn) in nowhere:
+                access = result[id(site.eqn)]
+                access.verdict, access.decided_by, access.message = Verdict.MASKED, "unused", UNUSED
+        open_sites[:] = [one for one in open_sites if id(one[0].eqn) not in nowhere]
         sites = [site for site, _ in open_sites]
         exact = Exact(self.traced.inputs, self.facts, self.work["masks"], spills=False)
-        closed = self.traced.jaxpr
         found = masked_sites(self.analysis, closed, self.facts, sites, self.thrown, self.limited, exact, self.used)
         may_leave = [(site, seen) for site, seen in open_sites if id(site.eqn) in found]
         # What throws it away may also be what keeps it inside.
