@@ -244,3 +244,16 @@ def differences_over_their_sum(table, key, x):
     weights /= weights.sum()
     at = jax.random.choice(jax.random.wrap_key_data(key), 20, p=weights)  #: safe
     return table[at]  #: unknown
+
+
+@case(f32(2), u32(2), i32(2, min=0, max=63), i32(2, min=0, max=63))
+def a_way_towards_another(table, key, at, to):
+    far = jnp.abs(to - at)
+    along = jax.random.choice(jax.random.wrap_key_data(key), jnp.arange(2), p=(far == far.max()) / far.sum())  #: safe
+    return table[along]  #: safe
+
+
+@case(f32(2), u32(2), i32(2, min=-63, max=63))
+def a_way_by_the_signs(table, key, to):
+    along = jax.random.choice(jax.random.wrap_key_data(key), 2, p=(to == to.max()) / to.sum())  #: safe
+    return table[along]  #: unsafe

@@ -813,7 +813,7 @@ def a_gradient_through_a_function_that_reads(x, i):
 @case(f32(10), i32(5, min=-3, max=14))
 def a_gradient_through_a_function_that_reads_one_too_many(x, i):
     def loss(x):
-        return jnp.where((i >= 0) & (i <= 10), jnp.take(x, i, axis=0), 0).sum()  #: unsafe
+        return jnp.where((i >= 0) & (i <= 10), jnp.take(x, i, axis=0), 0).sum()  #: masked unsafe
 
     return jax.grad(loss)(x)
 
@@ -902,7 +902,7 @@ def rows_and_columns_of_one(x, i, k):
 @case(f32(4, 10), i32(4, min=-100, max=9))
 def gradient_of_labels_left_out_elsewhere(logits, labels):
     def loss(logits):
-        each = jnp.take_along_axis(logits, labels[:, None], axis=1)[:, 0]  #: unsafe
+        each = jnp.take_along_axis(logits, labels[:, None], axis=1)[:, 0]  #: masked unsafe
         return jnp.where(labels[::-1] >= 0, each, 0.0).sum()
 
     return jax.grad(loss)(logits)
@@ -1696,3 +1696,54 @@ def where_it_is_not_ten_at_most(x, i):
 @case(f32(10), i32(min=-3, max=9))
 def where_it_is_not_zero(x, i):
     return jnp.where(i, x.at[i].get(mode="promise_in_bounds", wrap_negative_indices=False), 0.0)  #: unsafe
+
+
+@case(f32(10), i32())
+def a_read_of_which_nothing_is_made(x, i):
+    table = {"read": x[jnp.clip(i, 0, 10)] * 2.0, "sum": x.sum()}  #: masked
+    return table["sum"]
+
+
+@case(f32(10), i32())
+def a_result_of_a_function_that_nobody_asks_for(x, i):
+    both = jax.jit(lambda x, i: (x[jnp.clip(i, 0, 10)] * 2.0, x[jnp.clip(i, 0, 9)]))  #: masked safe
+    return both(x, i)[1]
+
+
+@case(f32(10), i32())
+def a_result_of_a_function_that_one_caller_asks_for(x, i):
+    both = jax.jit(lambda x, i: (x[jnp.clip(i, 0, 10)] * 2.0, x.sum()))  #: unsafe
+    return both(x, i)[1], both(x, i + 1)[0]
+
+
+@case(f32(10), i32(), flag())
+def a_branch_that_is_asked_for_the_other_result(x, i, which):
+    first = lax.cond(which, lambda: (x[jnp.clip(i, 0, 10)], 1.0), lambda: (0.0, 2.0))  #: masked
+    return first[1]
+
+
+@case(f32(10), i32(), flag())
+def a_branch_that_is_asked_for_what_it_reads(x, i, which):
+    first = lax.cond(which, lambda: (x[jnp.clip(i, 0, 10)], 1.0), lambda: (0.0, 2.0))  #: unsafe
+    return first[0]
+
+
+@case(f32(10), i32())
+def a_read_that_only_a_callback_sees(x, i):
+    jax.debug.callback(lambda value: None, x[jnp.clip(i, 0, 10)])  #: unsafe
+    return x.sum()
+
+
+@case(f32(10), i32())
+def a_read_that_a_loop_may_not_end_by(x, i):
+    end = x[jnp.clip(i, 0, 10)]  #: requires
+    lax.while_loop(lambda k: k < end, lambda k: k + 1.0, 0.0)
+    return x.sum()
+
+
+@case(f32(10), i32())
+def a_read_that_a_loop_carries_to_the_end(x, i):
+    def body(carry, _):
+        return (carry[0] + x[jnp.clip(i, 0, 10)], carry[1] + 1.0), carry[0]  #: unsafe
+
+    return lax.scan(body, (0.0, 0.0), None, length=3)[0][0]

@@ -12,6 +12,7 @@ import numpy as np
 import redzone
 from redzone.frontend.trace import trace
 from redzone.prove.need import FAR, Need
+from redzone.prove.seeking import LARGE
 from redzone.prove.states import is_flag, states
 
 
@@ -87,3 +88,41 @@ def test_a_size_is_no_flag():
     n, _ = jax.export.symbolic_shape("n, 3")
     assert is_flag(Need(0, 1))
     assert not is_flag(Need(0, n - 1))
+
+
+def _walked(state, over, key, size):
+    """A player on a board of 8; once the game is over, a path of six steps of two is drawn at random over another."""
+    board = jnp.zeros((8, 8)).at[state[0], state[1]].set(1.0)
+    shade = board
+    for _ in range(300):
+        shade = shade * 0.5 + 1.0
+
+    def new():
+        path, at = jnp.zeros((size, size)), jnp.zeros((2,), jnp.int32)
+        for down in jax.random.randint(key, (6,), 0, 2):
+            at = at + jnp.where(down == 1, jnp.array([2, 0]), jnp.array([0, 2]))
+            path = path.at[at[0], at[1]].set(1.0)
+        return path[:8, :8]
+
+    return jax.lax.cond(over, new, lambda: board), shade
+
+
+def _verdicts_of_a_walk(size):
+    specs = [redzone.Spec((2,), "int32"), redzone.Spec((), "bool"), redzone.Spec((2,), "uint32")]
+    report = redzone.check(lambda *args: _walked(*args, size), *specs)
+    assert report.equations > LARGE
+    found = [str(a.verdict) for a in report.accesses if "path.at" in a.location.text]
+    assert len(found) == 6
+    return found, report
+
+
+def test_a_random_path_that_leaves_a_board_is_found_in_a_large_program():
+    found, report = _verdicts_of_a_walk(9)
+    assert found == ["safe"] * 4 + ["unsafe"] * 2
+    for access in report.accesses:
+        if str(access.verdict) == "unsafe":
+            assert max(access.witness.index) > 8
+
+
+def test_a_random_path_on_a_board_that_has_room_for_it():
+    assert _verdicts_of_a_walk(13)[0] == ["safe"] * 6

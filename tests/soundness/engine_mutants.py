@@ -18,6 +18,7 @@ from redzone.access import site as access_site
 from redzone.domains import Fact, join, scalar, summarised
 from redzone.engine import hot, levels, refine, relations, weights
 from redzone.frontend import compat
+from redzone.prove import unused as prove_unused
 from redzone.prove import whole
 
 
@@ -52,6 +53,16 @@ class EngineMutant:
             yield
         finally:
             setattr(owner, name, right)
+
+
+def _unused_by_one(right: Any) -> Any:
+    def wrong(closed: Any) -> set[int]:
+        liveness = prove_unused._Liveness()
+        jaxpr, _ = compat.open_jaxpr(closed)
+        liveness.asked(jaxpr, frozenset(range(len(jaxpr.outvars))))
+        return liveness.left
+
+    return wrong
 
 
 def _constant(value: Any) -> Callable[[Any], Any]:
@@ -644,6 +655,12 @@ ENGINE_MUTANTS = [
         "structure.branch_and_its_contrary",
     ),
     EngineMutant("another element is set", "rules.indexing:_places", _next_place, "battery.tables"),
+    EngineMutant(
+        "what one caller has no use for is never used",
+        "prove.decide:unused",
+        _unused_by_one,
+        "masked.a_result_of_a_function_that_one_caller_asks_for",
+    ),
     EngineMutant(
         "what holds for a slice holds for all",
         f"{REFINE}:Refiner.narrow_part",

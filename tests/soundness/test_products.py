@@ -96,6 +96,9 @@ AGAIN = {
     "after a loop that never runs": lambda a, b, c: lax.scan(lambda k, _: (k + c, None), a * b, None, length=0)[0] + c,
     "in a branch that is taken": lambda a, b, c: lax.cond(True, lambda: a * b + c, lambda: c),
     "in a shard": _sharded,
+    "times a flag": lambda a, b, c: (c > -1e3).astype(jnp.float32) * (a * b) + c,
+    "times a flag that is computed anew": lambda a, b, c: (a * b + c > 5).astype(jnp.float32) * c + c,
+    "a flag over an inverse": lambda a, b, c: (a > -1e3) / (1 / a / b) + c,
 }
 # And these are not, or there is no such product elsewhere.
 ALONE = {
@@ -186,6 +189,36 @@ def test_a_loop_is_given_what_is_kept():
     program = _in_a_loop(2, False, jnp.sort)
     assert _verdict(program) == "safe"
     assert not _leaves(program)
+
+
+#: Sums of what no rounding is lost in, whoever else reads its factors; and what is added to c there.
+EXACT = {
+    "a flag times a number": lambda a, b: (a > 1).astype(jnp.float32) * b,
+    "a flag over a count": lambda a, b: (a > 1) / (b > 1).sum(),
+    "a number by a difference of two": lambda a, b: b * (3.0 - 1.0),
+}
+
+
+@pytest.mark.parametrize("term", EXACT.values(), ids=EXACT)
+def test_a_product_that_is_exact(term):
+    program = _program(lambda a, b, c: (term(a, b) + c, b * c))
+    assert _verdict(program) == "safe"
+    rng, compiled = np.random.default_rng(0), jax.jit(program)
+    for run in range(RUNS):
+        a, b = (rng.uniform(-10, 10, N).astype(np.float32) for _ in range(2))
+        b[0] = 2.0
+        wanted = np.full(N, TOP) if run % 2 else rng.uniform(9.99, 10, N)
+        at = compiled(np.ones(TOP, np.float32), a, b, (wanted - np.asarray(term(a, b))).astype(np.float32))[1]
+        assert np.asarray(at).min() >= 0
+        assert np.asarray(at).max() < TOP
+
+
+@pytest.mark.changes_the_engine
+def test_products_taken_for_exact_are_caught(monkeypatch):
+    monkeypatch.setattr(products, "_is_exact", lambda *_: True)
+    program = _program(lambda a, b, c: (AGAIN["by a function"](a, b, c), a * b))
+    assert _verdict(program) == "safe"
+    assert _leaves(program)
 
 
 @pytest.mark.changes_the_engine

@@ -14,13 +14,11 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-import numpy as np
-
 from redzone.domains import dtype_info
 from redzone.engine.frames import Frame, Slicing, calls_around
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P
 from redzone.engine.kept import adds_floats, is_done_away, keeps
-from redzone.engine.moved import LIMITS, called, named, source, unlimited, without_zero
+from redzone.engine.moved import LIMITS, called, constant_of, named, source, unlimited, without_zero
 from redzone.engine.multiplied import ROUNDED, Product, multiplied, named_by
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr, primitives
 from redzone.rules import RULES
@@ -28,8 +26,10 @@ from redzone.rules import RULES
 _P: Final = primitives()
 _MUL: Final = _P["mul_p"]
 _DIV: Final = _P["div_p"]
+_SUB: Final = _P["sub_p"]
 _DOT: Final = _P["dot_general_p"]
 _BITCAST: Final = _P["bitcast_convert_type_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
 _SLICE: Final = _P["slice_p"]
 SUMS: Final = named("add", "sub")
 #: What may be a product to the compiler: a quotient is one with the inverse, and one of arrays may have a single term.
@@ -59,6 +59,8 @@ _READS: Final = named(
 FURTHEST: Final = 100
 #: How many numbers are looked at that one is made of.
 MOST: Final = 1000
+#: How many numbers are looked at that a flag is made of.
+FLAGS: Final = 64
 #: How results are computed: once; as often as they are used, as their operands are; or not each time alike.
 ONCE: Final = 0
 ALIKE: Final = 1
@@ -88,14 +90,20 @@ def _are_added(eqn: Any) -> bool:
 
 def is_one(frame: Frame, atom: Any) -> bool:
     """Whether a number is computed alike wherever that is done (`engine/anew.py`)."""
+    return _is_one(frame, atom, False)
+
+
+def _is_one(frame: Frame, atom: Any, flags: bool) -> bool:
+    """The same; with `flags`, of all that goes into bools too, if that is not much."""
     slicer, waiting, seen = frame.slicer, [(frame, atom)], set[Any]()
+    most = FLAGS if flags else MOST
     for frame, atom in waiting:
         frame, atom, _ = source(frame, atom)
         if type(atom) is Literal or atom in frame.consts:
             continue
         # A function that is called twice has the same names in both.
         name = (atom, calls_around(frame))
-        if name in seen or name in slicer.alike:
+        if name in seen or (name in slicer.alike and not flags):
             continue
         eqn = frame.maker(atom)
         if eqn is None:
@@ -104,18 +112,23 @@ def is_one(frame: Frame, atom: Any) -> bool:
             continue
         seen.add(name)
         if eqn.primitive in _LOOPS or eqn.primitive in CALLS:
-            if how_run(frame, eqn) == TWOFOLD:
-                return False
-        elif not dtype_info(getattr(atom.aval, "dtype", None)).integral:
+            how = how_run(frame, eqn)
+        elif dtype_info(getattr(atom.aval, "dtype", None)).integral:
+            how = ONCE if keeps(frame, eqn) else ALIKE
+        else:
             how = how_computed(frame, eqn)
-            if how == TWOFOLD:
-                return False
-            if how == ONCE:
-                continue
-        waiting += [(frame, one) for one in eqn.invars if dtype_info(getattr(one.aval, "dtype", None)).kind != "b"]
-        if len(waiting) > MOST:
+        if how == TWOFOLD:
             return False
-    slicer.alike |= seen
+        if how == ONCE:
+            continue
+        some = (
+            eqn.invars if flags else [v for v in eqn.invars if dtype_info(getattr(v.aval, "dtype", None)).kind != "b"]
+        )
+        waiting += [(frame, one) for one in some]
+        if len(waiting) > most:
+            return False
+    if not flags:
+        slicer.alike |= seen
     return True
 
 
@@ -227,7 +240,7 @@ def _product(frame: Frame, atom: Any) -> int:
         before = _before(frame, made, atom)
         if before is None or len(waiting) > FURTHEST:
             return _READ_BY_OTHERS
-        if made.primitive in PRODUCTS and not _is_exact(made):
+        if made.primitive in PRODUCTS and not _is_exact(frame, made):
             own = alone and not _is_made_again(frame, made)
             found = max(found, _OWN if own else _READ_BY_OTHERS)
             continue
@@ -255,12 +268,51 @@ def _before(frame: Frame, made: Any, atom: Any) -> list[tuple[Frame, Any]] | Non
     return [(frame, one) for one in made.invars if not dtype_info(getattr(one.aval, "dtype", None)).integral]
 
 
-def _is_exact(made: Any) -> bool:
-    """Whether a product is one with a power of two, or a quotient by it."""
+def _is_exact(frame: Frame, made: Any) -> bool:
+    """Whether a product is one with a power of two, or a quotient by it, or made of a flag, `mask / mask.sum()`.
+
+    A flag that was converted is 0 or 1, the same wherever it is used if nothing that is computed anew goes into it, and
+    a product with it is 0 or the other number. So is a quotient of a flag by an integer that was converted: 0 or the
+    inverse, which is rounded by itself and then multiplied by 1, or not at all. Of numbers that are no integers more
+    might be put together, as in `flag / (a / b)`.
+    """
     places = {_MUL: (0, 1), _DIV: (1,)}.get(made.primitive, ())
-    literals = [made.invars[k].val for k in places if type(made.invars[k]) is Literal]
-    numbers = [float(val) for val in literals if np.ndim(val) == 0]
-    return any(math.isfinite(n) and abs(math.frexp(n)[0]) == 0.5 for n in numbers)
+    if any(_is_power_of_two(frame, made.invars[k]) for k in places):
+        return True
+    info = dtype_info(made.outvars[0].aval.dtype)
+    if not places or info.kind != "f" or info.bits < 32:
+        # Narrow floats may be kept wider than they are.
+        return False
+    kinds = [_converted(frame, atom) for atom in made.invars]
+    flags = [atom for atom, kind in zip(made.invars, kinds, strict=True) if kind == "b"]
+    exact = bool(flags) if made.primitive is _MUL else kinds[0] == "b" and kinds[1] in ("i", "u", "b")
+    return exact and all(_is_one(frame, atom, True) for atom in flags)
+
+
+def _is_power_of_two(frame: Frame, atom: Any) -> bool:
+    """Whether a number is a constant power of two, or a difference of constants that is, as that of a uniform draw."""
+    value = constant_of(frame, atom)
+    if value is None:
+        at, one, made = source(frame, atom)
+        if made is not _SUB:
+            return False
+        above, below = (constant_of(at, end) for end in at.maker(one).invars)
+        if above is None or below is None or max(above.size, below.size) > FURTHEST:
+            return False
+        value = above - below
+    if value.dtype.kind != "f" or not 0 < value.size <= FURTHEST:
+        return False
+    number = float(value.flat[0])
+    return math.isfinite(number) and abs(math.frexp(number)[0]) == 0.5 and bool((value == number).all())
+
+
+def _converted(frame: Frame, atom: Any) -> str:
+    """The kind of integers that floats were converted from, wherever they were moved since; empty for others."""
+    frame, atom, made = source(frame, atom)
+    if made is not _CONVERT:
+        return ""
+    info = dtype_info(frame.maker(atom).invars[0].aval.dtype)
+    return info.kind if info.integral else ""
 
 
 def _is_made_again(frame: Frame, made: Any) -> bool:

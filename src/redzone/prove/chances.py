@@ -50,8 +50,13 @@ def by_chance(
     inputs: Sequence[Input], facts: Sequence[Fact], others: Iterable[dict[int, Any]], count: int
 ) -> Iterator[dict[int, Any]]:
     """So many random keys, by turns with other inputs plain and as given; the same at every check."""
-    keys, turns = keys_among(inputs), [{}, *others]
-    for n in range(count):
+    return keyed_in_turn(inputs, [{}, *others], count)
+
+
+def keyed_in_turn(inputs: Sequence[Input], turns: Sequence[dict[int, Any]], count: int) -> Iterator[dict[int, Any]]:
+    """So many random keys, by turns with these other inputs; the same at every check."""
+    keys = keys_among(inputs)
+    for n in range(count if turns else 0):
         chosen = dict(turns[n % len(turns)])
         for i in keys:
             aval = inputs[i].aval

@@ -201,7 +201,7 @@ class Conditioned(Seeking):
     ) -> set[int]:
         """What is still open, proved under what the others ask for anyway."""
         left = {id(site.eqn): seen for site, seen in open_sites if id(site.eqn) not in proved}
-        anyway = _together([proposals[key].needs for key in proved])
+        anyway = together([proposals[key].needs for key in proved])
         facts = narrowed(self.facts, anyway) if left and anyway else None
         if facts is None:
             return set()
@@ -431,7 +431,7 @@ def _is_tighter(needs: dict[int, Need], own: dict[int, Need]) -> bool:
     return False
 
 
-def _together(asked: Sequence[dict[int, Need]]) -> dict[int, Need]:
+def together(asked: Sequence[dict[int, Need]]) -> dict[int, Need]:
     """What several sets of needs ask for together, but for inputs of which nothing would be left."""
     joint: dict[int, Need] = {}
     for needs in asked:

@@ -21,7 +21,7 @@ from redzone.prove.alone import inside_alone
 from redzone.prove.blame import loss_of, lost_at
 from redzone.prove.buffers import Buffers
 from redzone.prove.chain import chain_of
-from redzone.prove.conditioned import EACH, Conditioned
+from redzone.prove.conditioned import EACH, Conditioned, together
 from redzone.prove.conditions import Proposal, Told, as_conditions
 from redzone.prove.declared import declared_by, is_own_word
 from redzone.prove.exact import Exact
@@ -36,6 +36,7 @@ from redzone.prove.purse import Purse
 from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SEEN, SHORT, is_near, is_outside
 from redzone.prove.seen import is_close
 from redzone.prove.trials import stays_in_lanes
+from redzone.prove.unused import UNUSED, unused
 from redzone.prove.witness import DRAWS, at_random, beside_none, has_sizes
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
@@ -141,7 +142,8 @@ class Deciding(Conditioned):
             self.cornered |= self.at_some_sizes([*still, *(site for site in broken if id(site.eqn) in proved)])
         self.cornered |= self.steered([site for site in still if id(site.eqn) not in self.cornered])
         self.cornered |= self.drawn([site for site in still if id(site.eqn) not in self.cornered])
-        self.cornered |= self.by_chance([site for site in still if id(site.eqn) not in self.cornered])
+        asked = together([proposals[key].needs for key in proved])
+        self.cornered |= self.by_chance([site for site in still if id(site.eqn) not in self.cornered], asked)
         self.cornered |= self.counted([site for site in still if id(site.eqn) not in self.cornered])
         shown = proved.difference(of_bools).union(self.cornered, self.wraps)
         self.cornered |= self.at_first([(site, seen) for site, seen in open_sites if id(site.eqn) not in shown])
@@ -180,9 +182,15 @@ class Deciding(Conditioned):
     @recorded("masks")
     def masked(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
         """Settle the accesses whose results are thrown away whenever they are outside."""
+        closed = self.traced.jaxpr
+        nowhere = unused(closed) if open_sites else set()
+        for site, _ in open_sites:
+            if id(site.eqn) in nowhere:
+                access = result[id(site.eqn)]
+                access.verdict, access.decided_by, access.message = Verdict.MASKED, "unused", UNUSED
+        open_sites[:] = [one for one in open_sites if id(one[0].eqn) not in nowhere]
         sites = [site for site, _ in open_sites]
         exact = Exact(self.traced.inputs, self.facts, self.work["masks"], spills=False)
-        closed = self.traced.jaxpr
         found = masked_sites(self.analysis, closed, self.facts, sites, self.thrown, self.limited, exact, self.used)
         may_leave = [(site, seen) for site, seen in open_sites if id(site.eqn) in found]
         # What throws it away may also be what keeps it inside.

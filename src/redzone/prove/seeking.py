@@ -15,7 +15,7 @@ from redzone.domains.affine import Atom
 from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, Seen
 from redzone.frontend.trace import Input, Traced
-from redzone.prove.chances import FEWEST, KEYS, OTHERS, by_chance, keys_among, keys_worth_trying
+from redzone.prove.chances import FEWEST, KEYS, OTHERS, by_chance, keyed_in_turn, keys_among, keys_worth_trying
 from redzone.prove.concrete_nan import nothing_but_nan
 from redzone.prove.conditions import Proposal
 from redzone.prove.counted import COST, COUNTED, one_after_another
@@ -77,6 +77,9 @@ SEEN: Final = 100
 POINTS: Final = 2
 #: How many numbers of such a point are tried for other inputs.
 OTHER: Final = 3
+#: How many keys are tried with each state that keeps all conditions, and how often while some show more.
+DRAWN: Final = 12
+LOOKS: Final = 4
 #: How far beyond its condition an input is tried.
 FURTHER: Final = (0, 1, 8)
 
@@ -216,12 +219,14 @@ class Seeking:
         return bool(ends) and not any(ends)
 
     @recorded("keys")
-    def by_chance(self, sites: list[Site]) -> dict[int, Witness]:
-        """Accesses near their arrays that a random draw takes outside once in a while."""
+    def by_chance(self, sites: list[Site], needs: dict[int, Need]) -> dict[int, Witness]:
+        """Accesses near their arrays that a random draw takes outside once in a while; `needs` are those of others."""
         inputs, facts, seen = self.traced.inputs, self.facts, self.analysis.seen
         keys = keys_among(inputs)
-        if not keys or not has_sizes(inputs) or self.analysis.inventory.equations > LARGE:
+        if not keys or not has_sizes(inputs):
             return {}
+        if self.analysis.inventory.equations > LARGE:
+            return self.drawn_on_states(sites, needs)
         found: dict[int, Witness] = {}
         purse = Purse(CHANCES, compiles=False)
         purse.sure = Purse(2 * SURE, each=2 * SURE)
@@ -344,6 +349,29 @@ class Seeking:
         end = max((c.limit for site in sites for c in site.columns if type(c.limit) is int), default=1)
         tried = itertools.islice(states(inputs, self.facts, needs, end), STATES)
         self.kept |= self.shown(sites, tried, Purse(cost, compiles=False))
+
+    def drawn_on_states(self, sites: list[Site], needs: dict[int, Need]) -> dict[int, Witness]:
+        """Accesses of a large program that random keys take outside, on states that keep what the others ask for.
+
+        All are looked at in one run; and again, at other keys, as long as that shows more.
+        """
+        inputs, seen = self.traced.inputs, self.analysis.seen
+        open_sites = [site for site in sites if id(site.eqn) not in self.kept]
+        near = [site for site in open_sites if all(is_near(site, one) for one in seen[id(site.eqn)])]
+        end = max((c.limit for site in near for c in site.columns if type(c.limit) is int), default=1)
+        kept = itertools.islice(states(inputs, self.facts, needs, end), STATES) if near else ()
+        flags = {i: plain_value(s, self.facts[i], 1) for i, s in enumerate(inputs) if is_bool(s.aval)}
+        turns = [one for state in kept for one in ((state, flags | state) if flags else (state,))]
+        count, found = DRAWN * len(turns), dict[int, Witness]()
+        keyed = keyed_in_turn(inputs, turns, count)
+        for _ in range(LOOKS):
+            left = [site for site in near if id(site.eqn) not in found]
+            purse = Purse(STATES * self.analysis.inventory.equations // 2, compiles=False)
+            more = self.shown(left, keyed, purse, tries=count) if left else {}
+            if not more:
+                break
+            found |= more
+        return found
 
     def searched(
         self, site: Site, proposal: Proposal, search: bool, guesses: Purse | None, tries: int | None
