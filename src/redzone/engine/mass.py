@@ -104,7 +104,7 @@ def _growing(eqn: Any, x: Fact, info: DtypeInfo, itself: int) -> Fact | None:
 
 def _summed_over(eqn: Any) -> tuple[int, ...]:
     """The axes that a sum, or a running one, goes along."""
-    return tuple(eqn.params["axes"]) if "axes" in eqn.params else (int(eqn.params["axis"]),)
+    return tuple([int(axis) for axis in eqn.params["axes"]]) if "axes" in eqn.params else (int(eqn.params["axis"]),)
 
 
 def _mass(

@@ -54,9 +54,11 @@ def totals(program: Program) -> tuple[Total, ...]:
 def use_totals(program: Program, refiner: Refiner) -> None:
     """Narrow what the sums bound of which more is known than what they are made from says."""
     for total in totals(program):
-        promised, elements = refiner.known.get((total.slot, ALL)), refiner.current(total.elements, ALL)
-        if promised is None or elements is None:
+        promised = refiner.known.get((total.slot, ALL))
+        if promised is None or refiner.at(total.elements) is None:
+            # Nothing was asked about what is summed up, or it has not been come to.
             continue
+        elements = refiner.current(total.elements, ALL)
         each, limit = summarised(elements), summarised(promised).hi
         if type(each.lo) is not int or type(each.hi) is not int or type(limit) is not int or each.lo < 0:
             continue

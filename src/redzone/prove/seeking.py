@@ -77,6 +77,8 @@ SEEN: Final = 100
 POINTS: Final = 2
 #: How many numbers of such a point are tried for other inputs.
 OTHER: Final = 3
+#: An index that goes over more than such a part of a narrow type may go as far as that does: `i * i // 2` of bytes.
+PART: Final = 3
 #: How many keys are tried with each state that keeps all conditions, and how often while some show more.
 DRAWN: Final = 12
 LOOKS: Final = 4
@@ -192,7 +194,7 @@ class Seeking:
         inputs = self.traced.inputs
         if not sites or self.analysis.inventory.equations > SHORT or not has_sizes(inputs):
             return {}
-        near = [site for site in sites if all(is_near(site, one) for one in self.analysis.seen[id(site.eqn)])]
+        near = [site for site in sites if self.is_ended(self.analysis.seen[id(site.eqn)], site)]
         # Wherever the others may be, the plainest inputs are run to the end for them.
         found = {} if near else self.shown(sites, [{}], Purse(LONG, compiles=False))
         steered = [site for site in sites if id(site.eqn) not in found and not self.made_of_inputs(site)]
@@ -204,6 +206,11 @@ class Seeking:
             purse.sure = Purse(SURE)
             found = self.shown(near, one_after_another(inputs, self.facts, end), purse, self.tried, COUNTED)
         return {key: witness for key, witness in found.items() if self.is_telling(key, witness)}
+
+    def is_ended(self, seen: list[Seen], site: Site) -> bool:
+        """Whether an index has bounds that the program itself gives it, not a part of what a narrow type holds."""
+        narrow = self.narrowest(seen)
+        return all(is_near(site, one, narrow if narrow >= NEAR else narrow // PART) for one in seen)
 
     def made_of_inputs(self, site: Site) -> bool:
         """Whether numbers of inputs go into the index of an access, and not only which way the program goes."""
