@@ -17,7 +17,7 @@ from redzone.engine import Seen
 from redzone.engine.forward import Context
 from redzone.engine.kinds import narrows
 from redzone.engine.levels import ALL
-from redzone.engine.program import SIMPLE, Step
+from redzone.engine.program import SIMPLE, Program, Step
 from redzone.engine.refine import Refiner, assuming
 from redzone.engine.relations import Infeasible
 from redzone.engine.wrapping import wrapped_by
@@ -174,6 +174,10 @@ class Sweep(Walk):
             if unmet is not None:
                 limited = need.loose or is_about(context.program, step.ins[0], step.ins[1 + k])
                 self.reach(context, step.ins[1 + k], Need(unmet.lo, unmet.hi, limited), None, -1)
+
+    def is_limited(self, program: Program, condition: int, slot: int) -> bool:
+        """A branch is what a select is: what its condition is about, the program limits by it."""
+        return is_about(program, condition, slot)
 
     def taken(self, context: Context, step: Step, k: int, level: Any) -> Fact | None:
         """What a select's case holds where it is taken; None where it never is."""
