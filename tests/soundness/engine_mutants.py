@@ -662,6 +662,18 @@ ENGINE_MUTANTS = [
         "masked.a_result_of_a_function_that_one_caller_asks_for",
     ),
     EngineMutant(
+        "a window covers all that it may touch",
+        "rules.indexing:touched",
+        lambda right: lambda *args: (right(*args)[0], True),
+        "games.a_column_of_which_one_is_set",
+    ),
+    EngineMutant(
+        "a window touches the first of its places",
+        "rules.indexing:touched",
+        lambda right: lambda shape, kept, places, window: right(shape, kept, [(a, a) for a, _ in places], window),
+        "games.any_column_counted_up",
+    ),
+    EngineMutant(
         "what holds for a slice holds for all",
         f"{REFINE}:Refiner.narrow_part",
         _slice_is_all,

@@ -405,17 +405,29 @@ def widen(old: Fact, new: Fact, info: DtypeInfo, thresholds: Sequence[Any]) -> F
 
 
 def _widen_apart(old: Fact, both: Fact, info: DtypeInfo, thresholds: Sequence[Any]) -> Fact | None:
-    """Each element of a short array on its own; None where that can't be."""
-    if not info.integral or type(both.lo) is not _NDARRAY or both.lo.size > SHORT or info.max > SMALL:
+    """Each element of a short array on its own, of a longer one each column; None where that can't be."""
+    if not info.integral or type(both.lo) is not _NDARRAY or info.max > SMALL:
         return None
     if type(old.lo) is _NDARRAY and old.lo.ndim != both.lo.ndim:
         return None
+    if both.lo.size > SHORT:
+        if not 1 < both.lo.shape[-1] <= SHORT:
+            return None
+        old, both = _columns(old), _columns(both)
     ends = np.array(
         [info.min, *sorted({t for t in thresholds if type(t) is int and info.min < t < info.max}), info.max]
     )
     lower = ends[np.searchsorted(ends, both.lo, "right") - 1]
     upper = ends[np.searchsorted(ends, both.hi, "left")]
     return settle(np.where(both.lo < old.lo, lower, both.lo), np.where(both.hi > old.hi, upper, both.hi))
+
+
+def _columns(fact: Fact) -> Fact:
+    """The same with nothing but the columns of an array kept apart."""
+    if type(fact.lo) is not _NDARRAY or fact.lo.ndim < 2:
+        return fact
+    rows = tuple(range(fact.lo.ndim - 1))
+    return Fact(fact.lo.min(axis=rows, keepdims=True), fact.hi.max(axis=rows, keepdims=True), 1, fact.nan)
 
 
 def joined(facts: Iterable[Fact]) -> Fact:

@@ -289,6 +289,12 @@ class Conditioned(Seeking):
             strict = Sweep(common, gives_up=large, strict=True)
             strict.over([one for key in still for one in left[key]])
             alone |= self.each_alone(strict, still, proposals)
+            still = [key for key in still if key not in alone]
+        if still and self.can_afford():
+            # What a step takes too far, the next branch may catch.
+            caught = Sweep(common, gives_up=large, by_branches=True)
+            caught.over([one for key in still for one in left[key]])
+            alone |= self.each_alone(caught, still, proposals) if caught.loosened else set()
         found |= alone
         return {key for key in found if proposals[key].needs}
 

@@ -82,6 +82,15 @@ class Need:
             return Need(lo, hi, self.loose)
         return self
 
+    def of_rows(self) -> Need:
+        """The strongest of these needs along the first dimension, for each of its rows."""
+        ranks = {bound.ndim for bound in (self.lo, self.hi) if is_apart(bound)}
+        if len(ranks) != 1 or ranks == {1}:
+            return self.uniform()
+        lo = self.lo.max(axis=0) if is_apart(self.lo) else self.lo
+        hi = self.hi.min(axis=0) if is_apart(self.hi) else self.hi
+        return Need(lo, hi, self.loose)
+
     def shape(self) -> tuple[int, ...]:
         """The dimensions along which it may differ between elements."""
         low: tuple[int, ...] = self.lo.shape if is_apart(self.lo) else ()

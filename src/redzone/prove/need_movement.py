@@ -9,11 +9,12 @@ import numpy as np
 
 from redzone.access.site import column_of
 from redzone.access.xla import ACCESSES, scatter_window
-from redzone.domains import Fact, dtype_info
+from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.symbolic import is_symbolic
 from redzone.engine.program import Step
-from redzone.prove.need import APART, FAR, Need, is_apart
-from redzone.rules.indexing import fill_of
+from redzone.prove.need import APART, FAR, Lost, Need, is_apart
+from redzone.prove.need_arithmetic import shifted
+from redzone.rules.indexing import fill_of, updates_of
 
 
 def _pieces(need: Need, shape: Any) -> Need:
@@ -235,6 +236,25 @@ def _over(step: Step, need: Need, facts: list[Fact], update: int) -> list[tuple[
     return [(0, Need(lo, hi)), (update, there)]
 
 
+def _added(step: Step, slot: int, need: Need, facts: list[Fact]) -> list[tuple[int, Need]]:
+    """What was there must leave room for what is added, wherever that may be; not where the program limits it after."""
+    shape, by, count = step.eqn.invars[0].aval.shape, summarised(facts[2]), updates_of(step.eqn)
+    if _is_symbolic(need) or any(type(n) is not int for n in (*shape, by.lo, by.hi, count)):
+        raise Lost(step)
+    need = _pieces(need, shape)
+    low, high = min(0, by.lo) * count, max(0, by.hi) * count
+    if not (is_apart(need.lo) or math.prod(shape) <= APART) or high - low > APART:
+        raise Lost(step)
+    if need.loose:
+        return [(0, need)]
+    at = _window(step, facts)
+    if at is None:
+        return [(0, Need(shifted(need.lo, -low), shifted(need.hi, -high)))]
+    lo, hi = (np.array(np.broadcast_to(x, shape)) for x in (need.lo, need.hi))
+    lo[at], hi[at] = shifted(lo[at], -low), shifted(hi[at], -high)
+    return [(0, Need(lo, hi))]
+
+
 def _across(eqn: Any) -> dict[int, int]:
     """Which dimensions of an array each window of an access covers from end to end, and which of the window's they are.
 
@@ -289,6 +309,7 @@ MOVEMENT: Final = {
     "content": _content,
     "update": _update,
     "scatter": _scatter,
+    "added": _added,
     "sorted": _sorted,
     "all": _all,
 }

@@ -80,6 +80,7 @@ _NAMES: Final = {
         "dynamic_slice": "content",
         "dynamic_update_slice": "update",
         "scatter": "scatter",
+        "scatter_add": "added",
         "sort": "sorted",
         "reduce_max": "content",
         "reduce_min": "content",
@@ -243,7 +244,9 @@ class Walk:
             self.tell(position, need.held_by(context.program.jaxpr.invars[position].aval))
             return
         if via.kind == COND:
-            self.reach(parent, via.ins[via.extra[context.branch][place]], need, None, -1)
+            given = via.ins[via.extra[context.branch][place]]
+            limited = need.loose or self.is_limited(parent.program, via.ins[0], given)
+            self.reach(parent, given, Need(need.lo, need.hi, limited), None, -1)
         elif via.kind == CALL:
             # The run may stand for several calls with equal facts.
             for caller, step in ((parent, via), *context.others):
@@ -252,6 +255,10 @@ class Walk:
             self.enter_scan(context, parent, via, place, position, slot, need)
         else:
             self.enter_while(context, parent, via, place, position, slot, need)
+
+    def is_limited(self, program: Program, condition: int, slot: int) -> bool:
+        """Whether a value that goes into a branch is taken to be limited by the condition that leads there."""
+        return False
 
     def tell(self, leaf: int, need: Need) -> None:
         """Note what is asked of an input."""
@@ -313,7 +320,7 @@ class Walk:
         if body.last is None or body.outs[i] < 0:
             raise Lost(via)
         self.shared.runs.append(body.last)
-        self.reach(Context(body, body.last, context, via), body.outs[i], need.uniform(), None, -1)
+        self.reach(Context(body, body.last, context, via), body.outs[i], need.of_rows(), None, -1)
 
     def carried(self, context: Context, parent: Context, via: Step, i: int, need: Need) -> None:
         """A carry keeps a need when its first value does and the body keeps it: an inductive invariant."""

@@ -17,7 +17,7 @@ from redzone.engine import Seen
 from redzone.engine.forward import Context
 from redzone.engine.kinds import narrows
 from redzone.engine.levels import ALL
-from redzone.engine.program import SIMPLE, Step
+from redzone.engine.program import SIMPLE, Program, Step
 from redzone.engine.refine import Refiner, assuming
 from redzone.engine.relations import Infeasible
 from redzone.engine.wrapping import wrapped_by
@@ -41,12 +41,14 @@ _MUL: Final = primitives()["mul_p"]
 class Sweep(Walk):
     """Needs of many slots, pushed back step by step."""
 
-    def __init__(self, common: Common, gives_up: bool = False, strict: bool = False) -> None:
+    def __init__(self, common: Common, gives_up: bool = False, strict: bool = False, by_branches: bool = False) -> None:
         super().__init__(common.rerun, True, common)
         self.gives_up = gives_up
         """Whether nothing more is asked for accesses that got lost."""
         self.strict = strict
         """Whether the program is not taken to limit what it steps beyond."""
+        self.by_branches = by_branches
+        """Whether it is taken to limit what the condition of a branch is about, as of a select."""
         self.loosened = False
         """Whether it was somewhere."""
         self.asked: dict[int, dict[int, list[tuple[Need, frozenset[int]]]]] = {}
@@ -174,6 +176,10 @@ class Sweep(Walk):
             if unmet is not None:
                 limited = need.loose or is_about(context.program, step.ins[0], step.ins[1 + k])
                 self.reach(context, step.ins[1 + k], Need(unmet.lo, unmet.hi, limited), None, -1)
+
+    def is_limited(self, program: Program, condition: int, slot: int) -> bool:
+        """A branch is what a select is: what its condition is about, the program limits by it."""
+        return self.by_branches and is_about(program, condition, slot)
 
     def taken(self, context: Context, step: Step, k: int, level: Any) -> Fact | None:
         """What a select's case holds where it is taken; None where it never is."""

@@ -19,6 +19,10 @@ from redzone.rules.table import rule, top_of
 
 #: How many elements of an array are kept apart across a write.
 APART: Final = 64
+#: How many columns are told apart of an array with more elements than that.
+ROW: Final = 16
+#: How much is added to an element at most for its bounds to be kept apart: no sum of such wraps in 64 bits.
+FAR: Final = 2**40
 
 
 def _range_along(fact: Fact, axis: int, lo: Any, hi: Any) -> Fact:
@@ -64,7 +68,7 @@ def _dynamic_update_slice(eqn: Any, a: Fact, update: Fact, *starts: Fact) -> Fac
             (min(max(start.lo, 0), n - size), min(max(start.hi, 0), n - size))
             for n, size, start in zip(whole, part, map(summarised, starts), strict=True)
         ]
-        return written(whole, a, update, places, part)
+        return written(whole, a, update, places, part, True, whole)
     partial = [d for d, (x, y) in enumerate(zip(whole, part, strict=True)) if x != y]
     return join(summarised_along(a, partial), summarised_along(update, partial))
 
@@ -78,15 +82,18 @@ def is_worth_telling_apart(shape: Any, a: Fact, update: Fact, known: bool) -> bo
     return a.kept or known or not leq(summarised(update), a)
 
 
-def written(shape: Any, a: Fact, update: Fact, places: list[tuple[int, int]], window: Any) -> Fact:
+def written(
+    shape: Any, a: Fact, update: Fact, places: list[tuple[int, int]], window: Any, certain: bool, kept: Any
+) -> Fact:
     """An array after a window was written over it that starts somewhere in `places`; the update has the array's rank.
 
-    Elements the window cannot touch stay; where the place is known the others are the update's, else either.
+    Elements the window cannot touch stay; where the place is known, and it is `certain` that it is written to, the
+    others are the update's, else either. `kept` are the sizes in which elements are told apart.
     """
-    lo, hi = np.empty(shape, np.int64), np.empty(shape, np.int64)
+    lo, hi = np.empty(kept, np.int64), np.empty(kept, np.int64)
     lo[...], hi[...] = a.lo, a.hi
-    at = tuple(slice(first, last + size) for (first, last), size in zip(places, window, strict=True))
-    if all(first == last for first, last in places):
+    at, sure = touched(shape, kept, places, window)
+    if sure and certain:
         lo[at], hi[at] = update.lo, update.hi
     else:
         # Where the window is as long as the array it starts at 0, so that what is kept apart there stays in place.
@@ -94,6 +101,32 @@ def written(shape: Any, a: Fact, update: Fact, places: list[tuple[int, int]], wi
         new = summarised_along(update, partial)
         lo[at], hi[at] = np.minimum(lo[at], new.lo), np.maximum(hi[at], new.hi)
     return apart(lo, hi)
+
+
+def touched(shape: Any, kept: Any, places: list[tuple[int, int]], window: Any) -> tuple[tuple[slice, ...], bool]:
+    """Where in an array a window lies that starts somewhere in `places`, and whether it covers all of that for sure.
+
+    Of a dimension whose elements are not told apart it touches the one that stands for all, and covers it only from
+    end to end.
+    """
+    at, sure = [], True
+    for n, m, (first, last), size in zip(shape, kept, places, window, strict=True):
+        whole = m == n
+        at.append(slice(first, last + size) if whole else slice(None))
+        sure = sure and (first == last if whole else size == n)
+    return tuple(at), sure
+
+
+def sizes_apart(shape: Any, a: Fact) -> Any:
+    """The sizes in which the integers of a larger array are told apart across a write; None where they are not.
+
+    They stay as they are; where none are yet, the columns of short rows are, of which a write may reach one.
+    """
+    if not is_small(a) or isinstance(summarised(a).lo, float) or not all(type(n) is int and n > 0 for n in shape):
+        return None
+    if a.kept:
+        return a.lo.shape if a.lo.ndim == len(shape) else None
+    return (*(1,) * (len(shape) - 1), shape[-1]) if len(shape) > 1 and 1 < shape[-1] <= ROW else None
 
 
 def fill_of(eqn: Any) -> Fact:
@@ -192,17 +225,18 @@ def _scatter(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
     """
     if eqn.params.get("update_jaxpr") is not None:
         return top_of(eqn.outvars[0])
-    shape = eqn.invars[0].aval.shape
+    shape, row = eqn.invars[0].aval.shape, row_written(eqn, updates)
     if is_worth_telling_apart(shape, a, updates, indices.lo is indices.hi or indices.step == 0):
+        kept = shape
+    else:
+        some = is_small(row) and not isinstance(summarised(row).lo, float) and (a.kept or not leq(summarised(row), a))
+        kept = sizes_apart(shape, a) if some else None
+    if kept is not None:
         site = ACCESSES[eqn.primitive](eqn, ())
         places = _places(site, indices)
         if places is not None:
-            row = row_written(eqn, updates)
-            sure = site.count == 1 and stays_inside(site, [indices] * len(site.columns))
-            if not sure and all(first == last for first, last in places):
-                row = join(row, summarised(a))
-            return written(shape, a, row, places, site.window)
-    row = row_written(eqn, updates)
+            certain = site.count == 1 and stays_inside(site, [indices] * len(site.columns))
+            return written(shape, a, row, places, site.window, certain, kept)
     if not row.kept:
         return join(summarised(a), row)
     return join(summarised_along(a, [d for d, n in enumerate(row.lo.shape) if n == 1]), row)
@@ -259,16 +293,35 @@ def _places(site: Any, indices: Fact) -> list[tuple[int, int]] | None:
     return places
 
 
-@rule("scatter_add_p", "scatter_sub_p", needs=(0, 2))
+@rule("scatter_add_p", "scatter_sub_p", floats=False)
 def _scatter_add(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
-    """An element receives between none and all of the index tuples' updates; uniqueness promised is not relied on."""
+    """An element receives between none and all of the index tuples' updates; uniqueness promised is not relied on.
+
+    One that no window can touch receives none, and where a single window is known to be inside its elements receive one
+    each.
+    """
     info = of(eqn.outvars[0])
     if not info.integral or info.kind == "b":
         return top_of(eqn.outvars[0])
-    count, a, updates = updates_of(eqn), summarised(a), summarised(updates)
-    lo, hi = min(0, updates.lo) * count, max(0, updates.hi) * count
-    if eqn.primitive.name == "scatter-sub":
-        lo, hi = -hi, -lo
+    count, by, shape = updates_of(eqn), summarised(updates), eqn.invars[0].aval.shape
+    turned = eqn.primitive.name == "scatter-sub"
+    one = (-by.hi, -by.lo) if turned else (by.lo, by.hi)
+    lo, hi = min(0, one[0]) * count, max(0, one[1]) * count
+    known = indices.lo is indices.hi or indices.step == 0
+    kept = shape if is_worth_telling_apart(shape, a, a, known) else sizes_apart(shape, a)
+    if kept is not None and type(lo) is int and type(hi) is int and hi - lo <= FAR:
+        site = ACCESSES[eqn.primitive](eqn, ())
+        places = _places(site, indices)
+        if places is not None:
+            at, sure = touched(shape, kept, places, site.window)
+            low, high = np.empty(kept, np.int64), np.empty(kept, np.int64)
+            low[...], high[...] = a.lo, a.hi
+            if sure and count == 1 and stays_inside(site, [indices] * len(site.columns)):
+                lo, hi = one
+            low[at] += lo
+            high[at] += hi
+            return wrapped(low, high, 1, info)
+    a = summarised(a)
     return wrapped(a.lo + lo, a.hi + hi, 1, info)
 
 
