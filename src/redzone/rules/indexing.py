@@ -21,7 +21,7 @@ from redzone.rules.table import rule, top_of
 APART: Final = 64
 #: How many columns are told apart of an array with more elements than that.
 ROW: Final = 16
-#: How much is added to an element at most for its bounds to be kept apart: no sum of such wraps in 64 bits.
+#: How large an element is, and what is added to it, at most for its bounds to be kept apart: no sum of such wraps.
 FAR: Final = 2**40
 
 
@@ -309,7 +309,9 @@ def _scatter_add(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
     lo, hi = min(0, one[0]) * count, max(0, one[1]) * count
     known = indices.lo is indices.hi or indices.step == 0
     kept = shape if is_worth_telling_apart(shape, a, a, known) else sizes_apart(shape, a)
-    if kept is not None and type(lo) is int and type(hi) is int and hi - lo <= FAR:
+    ends = summarised(a)
+    plain = all(type(x) is int for x in (lo, hi, ends.lo, ends.hi)) and hi - lo <= FAR
+    if kept is not None and plain and -FAR <= ends.lo and ends.hi <= FAR:
         site = ACCESSES[eqn.primitive](eqn, ())
         places = _places(site, indices)
         if places is not None:
