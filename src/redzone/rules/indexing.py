@@ -311,7 +311,7 @@ def _scatter_add(eqn: Any, a: Fact, indices: Fact, updates: Fact) -> Fact:
     kept = shape if is_worth_telling_apart(shape, a, a, known) else sizes_apart(shape, a)
     ends = summarised(a)
     plain = all(type(x) is int for x in (lo, hi, ends.lo, ends.hi)) and hi - lo <= FAR
-    if kept is not None and plain and -FAR <= ends.lo and ends.hi <= FAR:
+    if kept is not None and plain and ends.lo >= -FAR and ends.hi <= FAR:
         site = ACCESSES[eqn.primitive](eqn, ())
         places = _places(site, indices)
         if places is not None:
