@@ -68,6 +68,8 @@ def _behind(program: Program, env: list[Any], step: Step) -> Made | None:
         return Made(step.ins[0], 1, 0)
     if not all(getattr(v.aval, "dtype", None) is not None for v in eqn.invars) or len(step.ins) != len(eqn.invars):
         return None
+    if not eqn.invars or not eqn.outvars:
+        return None
     source, target = dtype_info(eqn.invars[0].aval.dtype), dtype_info(eqn.outvars[0].aval.dtype)
     if primitive is _CONVERT and source.integral and target.kind in "iu":
         return Made(step.ins[0], 1, 0) if target.min <= source.min and source.max <= target.max else None

@@ -210,7 +210,7 @@ class Seeking:
     def is_ended(self, seen: list[Seen], site: Site) -> bool:
         """Whether an index has bounds that the program itself gives it, not a part of what a narrow type holds."""
         narrow = self.narrowest(seen)
-        return all(is_near(site, one, narrow if narrow >= NEAR else narrow // PART) for one in seen)
+        return all(is_near(site, one, NEAR if narrow >= NEAR else narrow // PART) for one in seen)
 
     def made_of_inputs(self, site: Site) -> bool:
         """Whether numbers of inputs go into the index of an access, and not only which way the program goes."""
