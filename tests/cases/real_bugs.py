@@ -129,7 +129,7 @@ def padded_edges_repaired(nodes, senders, receivers):
 
 @case(f32(1), i32(1))
 def gradient_of_a_read(x, i):
-    return jax.jacrev(lambda v: v[i])(x)  #: masked requires
+    return jax.jacrev(lambda v: v[i])(x)  #: requires
 
 
 @case(f32(1), i32(1))

@@ -91,6 +91,7 @@ class Deciding(Conditioned):
         )
         open_sites[:] = [one for one in open_sites if result[id(one[0].eqn)].verdict is Verdict.UNKNOWN]
         proved = self.spared("conditions", lambda: self.proved(open_sites, proposals), set[int]())
+        self.spared("what is used", lambda: self.without_use(result, open_sites, proved - self.limited), None)
         for site, _ in open_sites:
             proposals.setdefault(id(site.eqn), Proposal({}, False, None))
         self.timings["conditions"] = time.perf_counter() - started - self.timings["exact"]
@@ -179,16 +180,22 @@ class Deciding(Conditioned):
         access._pattern = lambda: pattern_of(site, [([scalar(n) for n in index], None, None)])
         return access
 
-    @recorded("masks")
-    def masked(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
-        """Settle the accesses whose results are thrown away whenever they are outside."""
-        closed = self.traced.jaxpr
-        nowhere = unused(closed) if open_sites else set()
+    @recorded("unused")
+    def without_use(
+        self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]], asked: set[int]
+    ) -> None:
+        """Settle the accesses of which nothing is ever seen; of those that are `asked` for a condition it is told."""
+        nowhere = unused(self.traced.jaxpr) - asked if len(asked) < len(open_sites) else set[int]()
         for site, _ in open_sites:
             if id(site.eqn) in nowhere:
                 access = result[id(site.eqn)]
                 access.verdict, access.decided_by, access.message = Verdict.MASKED, "unused", UNUSED
         open_sites[:] = [one for one in open_sites if id(one[0].eqn) not in nowhere]
+
+    @recorded("masks")
+    def masked(self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]]) -> None:
+        """Settle the accesses whose results are thrown away whenever they are outside."""
+        closed = self.traced.jaxpr
         sites = [site for site, _ in open_sites]
         exact = Exact(self.traced.inputs, self.facts, self.work["masks"], spills=False)
         found = masked_sites(self.analysis, closed, self.facts, sites, self.thrown, self.limited, exact, self.used)
