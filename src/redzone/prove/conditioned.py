@@ -27,7 +27,8 @@ from redzone.prove.conditions import (
     propose,
     provable,
 )
-from redzone.prove.exact import Exact, Outcome, Use
+from redzone.prove.exact import Exact
+from redzone.prove.keeping import Outcome
 from redzone.prove.made_of import leaves_made_of
 from redzone.prove.masks import masked_sites
 from redzone.prove.need import FAR, Need
@@ -37,6 +38,7 @@ from redzone.prove.seeking import LARGE, Seeking, is_integer, is_near
 from redzone.prove.states import is_flag
 from redzone.prove.sweep import Sweep, relevant
 from redzone.prove.trials import Trials
+from redzone.prove.violations import Use
 from redzone.prove.witness import hanging_on, has_sizes, is_free
 from redzone.stages import recorded, staged
 

@@ -18,7 +18,7 @@ from redzone.engine.frames import Called, Masks
 from redzone.engine.program import Passage
 from redzone.frontend.compat import Literal, open_jaxpr
 from redzone.prove.bare import Bare
-from redzone.prove.exact import Exact, Use
+from redzone.prove.exact import Exact
 from redzone.prove.finite import yields_finite
 from redzone.prove.passing import ADDING, MIXED, Places
 from redzone.prove.related import Relation
@@ -26,6 +26,7 @@ from redzone.prove.seen import ANYWHERE, CLOSE, INSIDE, judged
 from redzone.prove.selected import Found, unspread
 from redzone.prove.uses import SCATTERS, Uses
 from redzone.prove.views import Looked, View, adding, ends, whole_ends, wide
+from redzone.prove.violations import Use
 from redzone.prove.whole import ACCESSES
 
 #: What is told of an access that is masked.

@@ -20,7 +20,6 @@ from redzone.prove.concrete_nan import nothing_but_nan
 from redzone.prove.conditions import Proposal
 from redzone.prove.counted import COST, COUNTED, one_after_another
 from redzone.prove.edges import EDGES, at_numbers, at_one_place, at_the_edges
-from redzone.prove.exact import inputs_at
 from redzone.prove.made_of import begins_by_itself, ends_by_itself, is_bool, leaves_made_of
 from redzone.prove.masks import Thrown
 from redzone.prove.need import Need
@@ -29,6 +28,7 @@ from redzone.prove.reach import NEAR
 from redzone.prove.replay import Replay
 from redzone.prove.sized import at_sizes, number
 from redzone.prove.states import STATES, states
+from redzone.prove.violations import inputs_at
 from redzone.prove.witness import (
     DRAWS,
     TRIES,

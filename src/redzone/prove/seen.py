@@ -24,8 +24,9 @@ from redzone.engine.program import OBSERVE, SIMPLE, WHILE, Passage, Step
 from redzone.engine.refine import Refiner
 from redzone.engine.relations import Infeasible
 from redzone.frontend.compat import primitives
-from redzone.prove.exact import Bounded, Exact
+from redzone.prove.exact import Exact
 from redzone.prove.passing import is_reshape
+from redzone.prove.violations import Bounded
 
 _BROADCAST: Final = primitives()["broadcast_in_dim_p"]
 _CONCATENATE: Final = primitives()["concatenate_p"]
