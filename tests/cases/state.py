@@ -91,6 +91,35 @@ def two_speeds_at_a_time(x, v):
     return lax.dynamic_slice(x, (channel,), (1,))  #: unsafe
 
 
+@case(f32(7), i32())
+def a_channel_for_each_speed(x, v):
+    channel = 2 * (v == 1) + 3 * (v == 2) + 4 * (v == 3) + 5 * (v == 4) + 6 * (v == 5)
+    return lax.dynamic_slice(x, (channel,), (1,))  #: safe
+
+
+@case(f32(6), i32())
+def a_channel_too_many_for_a_speed(x, v):
+    channel = 2 * (v == 1) + 3 * (v == 2) + 4 * (v == 3) + 5 * (v == 4) + 6 * (v == 5)
+    return lax.dynamic_slice(x, (channel,), (1,))  #: unsafe
+
+
+@case(f32(6), i32())
+def two_channels_for_one_speed(x, v):
+    channel = 2 * (v == 1) + 3 * (v == 2) + 4 * (v == 1)
+    return lax.dynamic_slice(x, (channel,), (1,))  #: unsafe
+
+
+@case(f32(6), i32(8), i32(8))
+def channels_by_two_speeds(x, v, w):
+    channels = 2 * (v == 1) + 3 * (v == 2) + 4 * (w == 3)
+    return x[channels]  #: unsafe
+
+
+@case(f32(2), i32(8, min=1, max=2))
+def one_of_two_channels(x, v):
+    return x[2 * (v == 1) + 3 * (v == 2) - 2]  #: safe
+
+
 @case(f32(12), i32(8, min=0, max=7), i32(min=0, max=7), i32(min=0, max=7))
 def a_row_written_somewhere(x, kinds, i, j):
     table = jnp.stack([kinds, kinds * 0, kinds * 0 + 3], axis=1)

@@ -169,6 +169,8 @@ def summarised(fact: Fact) -> Fact:
 
 #: Of an array up to this long the elements are faster to go through one by one than by numpy.
 _FEW: Final = 48
+#: The same of bools, of which only those that differ from the others are looked for.
+_SHORT: Final = 4096
 
 
 def least(array: np.ndarray) -> Any:
@@ -179,6 +181,16 @@ def least(array: np.ndarray) -> Any:
 def most(array: np.ndarray) -> Any:
     """The greatest element, as a Python number."""
     return max(array.ravel().tolist()) if array.size <= _FEW else array.max().item()
+
+
+def every(flags: Any) -> bool:
+    """Whether all of an array of bools, as a comparison yields it, are true: of a short one faster than by numpy."""
+    return b"\0" not in flags.tobytes() if flags.size <= _SHORT else bool(flags.all())
+
+
+def some(flags: Any) -> bool:
+    """Whether any of them is."""
+    return b"\1" in flags.tobytes() if flags.size <= _SHORT else bool(flags.any())
 
 
 def settle(lo: Any, hi: Any, nan: bool = False) -> Fact:
@@ -294,7 +306,7 @@ def meet(a: Fact, b: Fact) -> Fact | None:
         if not _alike(a, b):
             return meet(summarised(a), summarised(b))
         lo, hi = np.maximum(a.lo, b.lo), np.minimum(a.hi, b.hi)
-        if (lo > hi).any():
+        if some(lo > hi):
             # An element that can't exist: keep it as the tighter operand says, the others narrowed.
             empty = lo > hi
             if empty.all():
@@ -350,7 +362,7 @@ def leq(a: Fact, b: Fact) -> bool:
     if type(a.lo) is _NDARRAY or type(b.lo) is _NDARRAY:
         if type(a.lo) is _NDARRAY and type(b.lo) is _NDARRAY and a.lo.ndim != b.lo.ndim:
             a = summarised(a)
-        return b.step == 1 and bool((a.lo >= b.lo).all()) and bool((a.hi <= b.hi).all())
+        return b.step == 1 and every(a.lo >= b.lo) and every(a.hi <= b.hi)
     try:
         if not (a.lo >= b.lo and a.hi <= b.hi):
             return False

@@ -49,11 +49,13 @@ def is_inconclusive(error: Exception) -> bool:
 
 #: What numbers and arrays of them are; a union written where it is asked for is made anew each time.
 _NUMBERS: Final = (int, float, np.ndarray, np.generic)
+_NDARRAY: Final = np.ndarray
 
 
 def is_symbolic(bound: Any) -> bool:
     """Whether a bound is an expression of sizes, not a number or an array of numbers."""
-    return type(bound) is not int and not isinstance(bound, _NUMBERS)
+    kind = type(bound)
+    return kind is not int and kind is not _NDARRAY and not isinstance(bound, _NUMBERS)
 
 
 def _plainly(a: Any, b: Any) -> bool | None:

@@ -125,7 +125,10 @@ def _may_be_first(step: Step) -> bool:
 def _may_be_anew(program: Program, step: Step, before: set[int]) -> bool:
     """Whether anything of a plain step is to be looked at: one of its operands, or how it is computed itself."""
     eqn = step.eqn
-    return any(slot in before for slot in step.ins) or eqn.primitive in SUMS or id(eqn) in program.computed
+    for slot in step.ins:
+        if slot in before:
+            return True
+    return eqn.primitive in SUMS or id(eqn) in program.computed
 
 
 def _is_anew(program: Program, step: Step, before: set[int]) -> bool:

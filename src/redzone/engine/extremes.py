@@ -60,12 +60,14 @@ class Extreme(NamedTuple):
 
 def difference(frame: Frame, eqn: Any) -> Rule | None:
     """The rule of a difference that is not negative, or not positive; None where that is not known."""
-    sign = _sign(frame, *eqn.invars)
+    sign = _sign(frame, *eqn.invars) if frame.slicer.inventory.extremes else 0
     return None if sign == 0 else _NOT_LESS if sign > 0 else _NOT_MORE
 
 
 def part_of_range(frame: Frame, eqn: Any) -> Rule | None:
     """The rule of a quotient that is a share of how far apart numbers are, or of the greatest; None for another."""
+    if not frame.slicer.inventory.extremes:
+        return None
     above, below = eqn.invars
     info = dtype_info(eqn.outvars[0].aval.dtype)
     if info.kind != "f" or info.bits != 32 or type(above) is Literal or type(below) is Literal:

@@ -26,6 +26,7 @@ from redzone.engine.kinds import narrows
 from redzone.engine.levels import ALL, HERE
 from redzone.engine.loops import run_scan, run_while
 from redzone.engine.mass import before, running_sum, summed
+from redzone.engine.one_of import with_one_more
 from redzone.engine.partition import Partition, limited, partition
 from redzone.engine.parts import limited_part, part_of_sum
 from redzone.engine.program import CALL, COND, MORE, OBSERVE, SCAN, SIMPLE, Program, Step
@@ -521,6 +522,11 @@ class Runner:
         for factor, shaped in factors:
             if not is_flag(env[factor]):
                 continue
+            chosen = with_one_more(program, env, step, factor) if rule is _ADD else None
+            if chosen is not None:
+                number, env[step.outs[0]] = chosen
+                self.looked.append({number})
+                return
             found: Fact | None = None
             for truth in (1, 0) if rule is _MUL else (0, 1):
                 value = self.value_where(program, env, factor, truth, step.outs[0], HERE if shaped else ALL)

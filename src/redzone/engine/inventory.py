@@ -66,11 +66,19 @@ if HIGH_P is not None:
 RUN_STATE_P: Final = primitives().get("run_state_p")
 if RUN_STATE_P is not None:
     SPECIAL[RUN_STATE_P] = 8
-#: What the inventory does at a primitive: 0 nothing (it holds no jaxpr with accesses of its own), 6 fold literals.
-_WALKED: Final = {**dict.fromkeys(RULES, 0), **dict.fromkeys(FOLDED, 6), **SPECIAL}
+#: Primitives that yield the greatest or the least of many numbers.
+_EXTREMES: Final = (primitives()["reduce_max_p"], primitives()["reduce_min_p"])
+#: What the inventory does at a primitive: 0 nothing (it holds no jaxpr with accesses of its own), 6 fold literals, 11
+#: note that there is one.
+_WALKED: Final = {
+    **dict.fromkeys(RULES, 0),
+    **dict.fromkeys(_EXTREMES, 11),
+    **dict.fromkeys(FOLDED, 6),
+    **SPECIAL,
+}
 _WALKED.pop(primitives().get("linear_solve_p"), None)
 #: Primitives that are neither accesses nor hold a jaxpr with accesses.
-PLAIN: Final = frozenset(p for p, what in _WALKED.items() if what in (0, 6))
+PLAIN: Final = frozenset(p for p, what in _WALKED.items() if what in (0, 6, 11))
 #: Accesses that hold no jaxpr at all.
 _BARE: Final = frozenset(primitives()[n] for n in ("gather_p", "dynamic_slice_p", "dynamic_update_slice_p"))
 
@@ -115,6 +123,8 @@ class Inventory:
         """Third-party primitives whose implementations have accesses."""
         self.closed: Counter[str] = Counter()
         """By name: how many equations of third-party primitives nobody looked into."""
+        self.extremes = False
+        """Whether the greatest or the least of many numbers is taken anywhere."""
         self.wiring = Wiring()
         self.multiplied: dict[Any, Any] = {}
         """By identity of a jaxpr and its constants: the products in it (`engine/multiplied.py`), once asked for."""
@@ -165,6 +175,8 @@ class Inventory:
                     busy.append(at)
             elif special == 9:
                 busy.append(at)
+            elif special == 11:
+                self.extremes = True
             elif special == 10 and is_third_party(eqn.primitive) and not any(inner_jaxprs(eqn.params)):
                 if self.look_into(eqn, chain):
                     busy.append(at)

@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, meet, settle, summarised
-from redzone.domains.fact import SHORT, is_small, strided
+from redzone.domains.fact import SHORT, is_small, some, strided
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.anew import apart_by, are_flags_anew, computed_anew
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
@@ -362,7 +362,7 @@ class Narrowing:
         part = tuple(slice(a, b, s) for a, b, s in zip(p["start_indices"], p["limit_indices"], strides, strict=True))
         lo, hi = np.array(np.broadcast_to(old.lo, shape)), np.array(np.broadcast_to(old.hi, shape))
         lo[part], hi[part] = np.maximum(lo[part], fact.lo), np.minimum(hi[part], fact.hi)
-        if (lo > hi).any():
+        if some(lo > hi):
             if fact.nan and old.nan:
                 return
             raise Infeasible

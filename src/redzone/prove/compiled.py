@@ -64,16 +64,21 @@ class _Origins:
 
     def leading_to(self, wanted: list[int], most: int) -> set[int] | None:
         """The places of all that these are made from, and their own; None where it takes more equations than that."""
-        found, waiting = set(wanted), [place for place in set(wanted) if place >= 0]
-        while waiting:
+        found = set(wanted)
+        waiting, known = [place for place in found if place >= 0], [False] * len(self.eqns)
+        for place in waiting:
+            known[place] = True
+        for place in waiting:
             most -= 1
             if most < 0:
                 return None
-            for place in self.read_by(waiting.pop()):
-                if place not in found:
-                    found.add(place)
-                    if place >= 0:
-                        waiting.append(place)
+            for read in self.read_by(place):
+                if read < 0:
+                    found.add(read)
+                elif not known[read]:
+                    known[read] = True
+                    waiting.append(read)
+        found.update(waiting)
         return found
 
 

@@ -25,6 +25,7 @@ _READS: Final = frozenset((_P["gather_p"], _P["dynamic_slice_p"]))
 _AND: Final = _P["and_p"]
 _LOGIC: Final = frozenset((_AND, _P["or_p"], _P["xor_p"]))
 _ORDERS: Final = frozenset(_P[f"{name}_p"] for name in ("lt", "le", "gt", "ge"))
+NONE: Final = frozenset[int]()
 #: Positions of extremes are no numbers of their operand.
 _POSITIONS: Final = frozenset((_P["argmax_p"], _P["argmin_p"]))
 
@@ -94,28 +95,41 @@ def _looped(via: Step, carries: Iterable[int]) -> set[int]:
 
 def _inputs(program: Program, slots: Iterable[int]) -> frozenset[int]:
     """The inputs of a program, by position, that these of its slots are made of."""
-    waiting = list(slots)
-    key = ("made of", *waiting)
-    known: frozenset[int] | None = program.memo.get(key)
+    known: dict[int, frozenset[int]] | None = program.memo.get("made of")
     if known is None:
-        known = program.memo[key] = frozenset(_followed(program, waiting))
-    return known
-
-
-def _followed(program: Program, waiting: list[int]) -> set[int]:
-    places = {slot: position for position, slot in program.inputs}
-    seen, found = set(waiting), set[int]()
-    for slot in waiting:
-        step = program.defs.get(slot)
-        if step is None:
-            if slot in places:
-                found.add(places[slot])
-            continue
-        for source in _made_from(step, slot):
-            if source not in seen:
-                seen.add(source)
-                waiting.append(source)
+        known = program.memo["made of"] = {
+            slot: frozenset((position,)) for position, slot in program.inputs if slot not in program.defs
+        }
+    found: frozenset[int] = NONE
+    for slot in slots:
+        found |= _followed(program, slot, known)
     return found
+
+
+def _followed(program: Program, slot: int, known: dict[int, frozenset[int]]) -> frozenset[int]:
+    """The same of one slot; what is behind each is worked out once for all that lead there."""
+    waiting, made = [slot], dict[int, Iterable[int]]()
+    while waiting:
+        at = waiting[-1]
+        if at in known:
+            waiting.pop()
+            continue
+        sources = made.get(at)
+        if sources is None:
+            step = program.defs.get(at)
+            sources = made[at] = () if step is None else _made_from(step, at)
+            count = len(waiting)
+            waiting += [source for source in sources if source not in known]
+            if len(waiting) > count:
+                continue
+        found: frozenset[int] = NONE
+        for source in sources:
+            behind = known[source]
+            if behind is not found:
+                found = found | behind if found else behind
+        known[at] = found
+        waiting.pop()
+    return known[slot]
 
 
 def _made_from(step: Step, slot: int) -> Iterable[int]:

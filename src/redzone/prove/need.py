@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, summarised
-from redzone.domains.fact import NORMAL
+from redzone.domains.fact import NORMAL, every, least, most
 from redzone.domains.symbolic import at_most, is_symbolic
 from redzone.engine.program import Step
 
@@ -77,8 +77,8 @@ class Need:
     def uniform(self) -> Need:
         """The strongest of these needs, for every element."""
         if type(self.lo) is np.ndarray or type(self.hi) is np.ndarray:
-            lo = self.lo.max().item() if type(self.lo) is _ndarray else self.lo
-            hi = self.hi.min().item() if type(self.hi) is _ndarray else self.hi
+            lo = most(self.lo) if type(self.lo) is _ndarray else self.lo
+            hi = least(self.hi) if type(self.hi) is _ndarray else self.hi
             return Need(lo, hi, self.loose)
         return self
 
@@ -151,7 +151,7 @@ def is_apart(bound: Any) -> bool:
 
 def _holds(compared: Any) -> bool:
     """Whether a comparison of bounds came out true, for all elements where it was one of arrays."""
-    return bool(compared.all()) if type(compared) is _ndarray else bool(compared)
+    return every(compared) if type(compared) is _ndarray else bool(compared)
 
 
 def _is_one_for_all(bound: Any) -> bool:
@@ -162,7 +162,7 @@ def _is_one_for_all(bound: Any) -> bool:
         return False
     # Most that differ do so between their ends, which is seen without looking at all of them.
     first = bound.item(0)
-    return bool(bound.item(-1) == first) and bool((bound == first).all())
+    return bool(bound.item(-1) == first) and every(bound == first)
 
 
 def _is_same(a: Any, b: Any) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from redzone.access.site import Column, Site, column_of
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.domains.affine import Atom
+from redzone.domains.fact import least, most
 from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, Seen
 from redzone.frontend.trace import Input, Traced
@@ -100,8 +101,8 @@ class Seeking:
         # What trying the ends of the contract may cost where nothing points to them; a large program without a
         # contract has no ends to try.
         promised = any(not (source.open_above and source.open_below) for source in traced.inputs)
-        least = 2000 if size <= SHORT else 400
-        worth = min(3000, least + size) if promised or size <= LARGE else 0
+        alone = 2000 if size <= SHORT else 400
+        worth = min(3000, alone + size) if promised or size <= LARGE else 0
         self.corners = Purse(worth, compiles=False)
         self.guesses = Purse(GUESSES if size <= SHORT else min(1500, 800 + size // 2), compiles=False)
         """What trying other inputs may cost that need not show anything."""
@@ -525,7 +526,7 @@ def is_outside(site: Site, facts: list[Fact]) -> bool:
     for column, fact in zip(site.columns, facts, strict=True):
         lo, hi = column_of(fact, column.column)
         if type(lo) is np.ndarray:
-            if (hi < 0).any() or (type(column.limit) is int and (lo > column.limit).any()):
+            if least(hi) < 0 or (type(column.limit) is int and most(lo) > column.limit):
                 return True
         elif at_most(0, hi) is False or at_most(lo, column.limit) is False:
             return True

@@ -245,7 +245,8 @@ def relevant(seen: Sequence[Seen], leaves: Sequence[int]) -> set[int]:
             # A promise can carry what is known of one input over to another.
             return set(leaves)
         if context.parent is None:
-            program.reach()
+            if step.reached < 0:
+                program.reach()
             reached = step.reached
             found |= {leaf for k, (leaf, _) in enumerate(program.inputs) if reached >> k & 1 and leaf in leaves}
         else:

@@ -185,23 +185,27 @@ def restricted(program: Program, sites: Set[int]) -> Program:
         return holding[id(body)]
 
     kept: list[Step] = []
-    wanted = {*(one.slot for one in program.assumptions), *program.equal.values()}
+    wanted = [False] * len(program.template)
+    for one in program.assumptions:
+        wanted[one.slot] = True
+    for slot in program.equal.values():
+        wanted[slot] = True
     for step in reversed(program.steps):
-        if step.kind == SIMPLE:
-            for slot in step.outs:
-                if slot in wanted:
-                    kept.append(step)
-                    for source in step.ins:
-                        wanted.add(source)
-                    break
-            continue
+        is_kept = False
         if step.kind == OBSERVE:
             is_kept = id(step.eqn) in sites
         else:
-            is_kept = not wanted.isdisjoint(step.outs) or any(holds(body) for body in step.bodies)
+            for slot in step.outs:
+                if slot >= 0 and wanted[slot]:
+                    is_kept = True
+                    break
+            if not is_kept and step.bodies:
+                is_kept = any(holds(body) for body in step.bodies)
         if is_kept:
             kept.append(step)
-            wanted.update(step.reads())
+            for slot in step.ins if step.kind == SIMPLE else step.reads():
+                if slot >= 0:
+                    wanted[slot] = True
     part = Program(program.jaxpr)
     part.steps = kept[::-1]
     part._masks, part._compared = program.behind(), program.compared()

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P
+from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr
 from redzone.prove.whole import COMPUTED
 
@@ -47,14 +47,20 @@ class _Liveness:
         if known is not None:
             return known
         self.keep.append(jaxpr)
-        needed = {jaxpr.outvars[i] for i in results if type(jaxpr.outvars[i]) is not Literal}
+        needed, alive = {jaxpr.outvars[i] for i in results if type(jaxpr.outvars[i]) is not Literal}, self.alive
         for eqn in reversed(jaxpr.eqns):
-            outs = frozenset([i for i, v in enumerate(eqn.outvars) if v in needed])
+            given, outvars = eqn.invars, eqn.outvars
+            if eqn.primitive in PLAIN and len(outvars) == 1 and outvars[0] in needed:
+                alive.add(id(eqn))
+                for v in given:
+                    if type(v) is not Literal:
+                        needed.add(v)
+                continue
+            outs = frozenset([i for i, v in enumerate(outvars) if v in needed])
             if not outs and not self.is_lasting(eqn):
                 self.bury(eqn)
                 continue
-            self.alive.add(id(eqn))
-            given = eqn.invars
+            alive.add(id(eqn))
             read = self.inside(eqn, outs)
             needed.update([v for k, v in enumerate(given) if type(v) is not Literal and (read is None or k in read)])
         found = self.known[key] = frozenset([k for k, v in enumerate(jaxpr.invars) if v in needed])
@@ -97,6 +103,8 @@ class _Liveness:
         """Note that an equation, and all that it runs, is of no use here."""
         if id(eqn) not in self.left:
             self.left.add(id(eqn))
+            if eqn.primitive in PLAIN:
+                return
             for closed in inner_jaxprs(eqn.params):
                 for inner in open_jaxpr(closed)[0].eqns:
                     self.bury(inner)
