@@ -101,8 +101,8 @@ class Slicing:
 
     def is_read_once(self, jaxpr: Any, var: Any) -> bool:
         """Whether a variable is read by one equation, or else is one result of its jaxpr, and nothing more."""
-        readers = self.inventory.wiring.readers(jaxpr).get(var, ())
-        return len(readers) + sum(out is var for out in jaxpr.outvars) == 1
+        wiring = self.inventory.wiring
+        return len(wiring.readers(jaxpr).get(var, ())) + wiring.results(jaxpr).get(var, 0) == 1
 
     def constant(self, value: Any) -> Fact:
         known = self.constants.get(id(value))

@@ -128,6 +128,8 @@ class Inventory:
         self.wiring = Wiring()
         self.multiplied: dict[Any, Any] = {}
         """By identity of a jaxpr and its constants: the products in it (`engine/multiplied.py`), once asked for."""
+        self.sums: dict[tuple[int, ...], tuple[list[Any], int]] = {}
+        """By identity of a sum of floats and the calls around it: these, and how it is computed, once asked for."""
 
     def walk(self, jaxpr: Any, chain: tuple[Any, ...]) -> None:
         """Visit every equation once, nested sub-programs in place; shared ones count at their first caller."""

@@ -77,11 +77,31 @@ def how_computed(frame: Frame, eqn: Any) -> int:
     if keeps(frame, eqn):
         return ONCE
     if primitive in SUMS:
-        return TWOFOLD if is_twofold(frame, eqn) else ALIKE
+        return _of_sum(frame, eqn)
     if primitive in _MANY or (primitive is _DOT and _are_added(eqn)):
         many = primitive is _DOT or any(_product(frame, atom) for atom in eqn.invars)
         return TWOFOLD if many else ALIKE
     return ALIKE
+
+
+def _of_sum(frame: Frame, eqn: Any) -> int:
+    """The same of a sum; told once in a check where it is computed by the program itself, or by what that calls.
+
+    There nothing is given that depends on how the program is sliced, which may be done again for other accesses.
+    """
+    at, around = frame, [eqn]
+    while at.call is not None and at.parent is not None:
+        around.append(at.call)
+        at = at.parent
+    inventory = frame.slicer.inventory
+    if at.parent is not None or at.jaxpr is not inventory.keep[0]:
+        return TWOFOLD if is_twofold(frame, eqn) else ALIKE
+    key = tuple([id(one) for one in around])
+    known = inventory.sums.get(key)
+    if known is None:
+        # With what is named by its identity.
+        known = inventory.sums[key] = (around, TWOFOLD if is_twofold(frame, eqn) else ALIKE)
+    return known[1]
 
 
 def _are_added(eqn: Any) -> bool:

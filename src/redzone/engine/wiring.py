@@ -16,6 +16,7 @@ class Wiring:
     def __init__(self) -> None:
         self.makers: dict[int, tuple[Any, dict[Any, tuple[int, Any]]]] = {}
         self.reading: dict[int, tuple[Any, dict[Any, list[Reader]]]] = {}
+        self.yielded: dict[int, tuple[Any, dict[Any, int]]] = {}
 
     def made(self, jaxpr: Any) -> dict[Any, tuple[int, Any]]:
         """By variable: the equation that makes it, after its place among the others."""
@@ -44,4 +45,15 @@ class Wiring:
                         else:
                             readers.append((eqn, position, place))
             known = self.reading[id(jaxpr)] = (jaxpr, table)
+        return known[1]
+
+    def results(self, jaxpr: Any) -> dict[Any, int]:
+        """By variable that is a result of a jaxpr: how many of them it is."""
+        known = self.yielded.get(id(jaxpr))
+        if known is None:
+            table: dict[Any, int] = {}
+            for atom in jaxpr.outvars:
+                if type(atom) is not Literal:
+                    table[atom] = table.get(atom, 0) + 1
+            known = self.yielded[id(jaxpr)] = (jaxpr, table)
         return known[1]

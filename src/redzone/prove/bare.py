@@ -52,9 +52,10 @@ class Bare:
         if found is not None:
             return found
         ends = self.uses.ends(jaxpr)
-        path, ways = [var], [self.next(jaxpr, var)]
+        path, ways = [var], list[Iterator[Any]]()
         known[var] = False
         try:
+            ways.append(iter(self.next(jaxpr, var)))
             if var in ends and self.leaves(jaxpr, var):
                 raise _Seen
             while path:
@@ -65,7 +66,7 @@ class Bare:
                     if before is None:
                         known[at] = False
                         path.append(at)
-                        ways.append(self.next(jaxpr, at))
+                        ways.append(iter(self.next(jaxpr, at)))
                         break
                 else:
                     path.pop()
@@ -80,38 +81,38 @@ class Bare:
         outs = [k for k, v in enumerate(jaxpr.outvars) if v is var]
         return not calls or any(self.is_seen(around, call.outvars[k]) for around, call in calls for k in outs)
 
-    def next(self, jaxpr: Any, var: Any) -> Iterator[Any]:
+    def next(self, jaxpr: Any, var: Any) -> list[Any]:
         """What is made of a value by one equation, whatever any condition says."""
+        found: list[Any] = []
         for eqn, position, _ in self.uses.readers(jaxpr, var):
             primitive = eqn.primitive
             if self.alone and _may_hide(primitive, position):
                 continue
             if primitive is _SELECT:
                 if not position or not self.may_be_told(jaxpr, eqn.invars[0]):
-                    yield eqn.outvars[0]
+                    found.append(eqn.outvars[0])
             elif primitive in (_AND, _OR) and eqn.outvars[0].aval.dtype == bool:
                 if not self.may_be_told(jaxpr, eqn.invars[1 - position]):
-                    yield eqn.outvars[0]
+                    found.append(eqn.outvars[0])
             elif primitive in CALLS and primitive is not SHARD_MAP_P:
                 inner, _ = open_jaxpr(eqn.params[CALLS[primitive]])
                 if len(inner.invars) == len(eqn.invars) and len(inner.outvars) == len(eqn.outvars):
-                    for k in self.through(inner, position):
-                        yield eqn.outvars[k]
+                    found += [eqn.outvars[k] for k in self.through(inner, position)]
             elif primitive is COND_P:
                 if not position:
-                    yield from eqn.outvars
+                    found += eqn.outvars
             elif primitive is SCAN_P:
-                for k in self.through(open_jaxpr(eqn.params["jaxpr"])[0], position):
-                    yield eqn.outvars[k]
+                found += [eqn.outvars[k] for k in self.through(open_jaxpr(eqn.params["jaxpr"])[0], position)]
             elif primitive is WHILE_P:
                 first = eqn.params["cond_nconsts"]
                 if position >= first:
-                    for k in self.through(open_jaxpr(eqn.params["body_jaxpr"])[0], position - first):
-                        yield eqn.outvars[k]
+                    body = open_jaxpr(eqn.params["body_jaxpr"])[0]
+                    found += [eqn.outvars[k] for k in self.through(body, position - first)]
             elif primitive in COMPUTED and not eqn.effects:
-                yield from eqn.outvars
+                found += eqn.outvars
             else:
                 raise _Seen
+        return found
 
     def through(self, jaxpr: Any, position: int) -> list[int]:
         """The results of a jaxpr that an input of it reaches, whatever any condition says."""

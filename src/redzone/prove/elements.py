@@ -507,9 +507,9 @@ def _bounds_at(fact: Fact, place: Place) -> tuple[Any, Any, int]:
             lo, hi = lo[at], hi[at]
         except IndexError:
             raise NotAffine from None
-        if not np.size(lo):
+        if not lo.size:
             raise NotAffine
-    return np.min(lo).item(), np.max(hi).item(), 1
+    return lo.min().item(), hi.max().item(), 1
 
 
 _P: Final = primitives()

@@ -28,7 +28,7 @@ from redzone.prove.concrete_random import is_key, keyed
 from redzone.prove.masks import Thrown
 from redzone.prove.purse import GaveUp, Purse
 from redzone.prove.replay_demand import ELEMENTS, FIRST, NONE, STATEFUL, elements_of, plain
-from redzone.prove.replay_judging import Found, Judging
+from redzone.prove.replay_judging import Found, Judging, dims_of
 from redzone.prove.replay_plan import Plan
 from redzone.prove.rough import roughly
 from redzone.prove.shards import Place, along, devices, shard, together
@@ -109,7 +109,15 @@ class Replay(Judging):
                     if value is None:
                         break
                 else:
-                    values[places[0]] = single(*inputs)
+                    # Few have more operands, which a tuple would have to be made for.
+                    if len(inputs) == 2:
+                        values[places[0]] = single(inputs[0], inputs[1])
+                    elif len(inputs) == 1:
+                        values[places[0]] = single(inputs[0])
+                    elif len(inputs) == 3:
+                        values[places[0]] = single(inputs[0], inputs[1], inputs[2])
+                    else:
+                        values[places[0]] = single(*inputs)
                     continue
             self.left -= _MORE
             if site is not None:
@@ -131,7 +139,6 @@ class Replay(Judging):
 
     def step(self, eqn: Any, inputs: list[Any], outs: frozenset[int]) -> list[Any]:
         primitive = eqn.primitive
-        inside = self.inside(eqn) and id(eqn) not in self.targets
         nothing = [None] * len(eqn.outvars)
         if primitive is assume_p:
             self.keep(eqn, inputs)
@@ -150,7 +157,7 @@ class Replay(Judging):
         if primitive in STATEFUL:
             # What a ref holds depends on writes that are not followed here.
             return self.unfollowed(eqn)
-        if inside:
+        if id(eqn) not in self.targets and self.inside(eqn):
             return self.unfollowed(eqn)
         if primitive is _SELECT and inputs[0] is not None and not np.ndim(inputs[0]):
             # Of the other cases nothing need be known.
@@ -325,11 +332,12 @@ class Replay(Judging):
             if going is None:
                 self.path.pop()
                 return self.unfollowed(eqn)
-            if not np.any(going):
+            alone = not dims_of(going)
+            if not (going if alone else np.any(going)):
                 self.path.pop()
                 return list(carry)
             new = self.run(body, [*inputs[nt : nt + nb], *carry])
-            carry = new if not np.ndim(going) else [self.kept(going, a, b) for a, b in zip(new, carry, strict=True)]
+            carry = new if alone else [self.kept(going, a, b) for a, b in zip(new, carry, strict=True)]
             self.path.pop()
             t += 1
             if t >= LONG:

@@ -131,13 +131,19 @@ def _numbers(columns: Sequence[Column], inputs: list[Any]) -> tuple[int, ...] | 
         if value is None or column.also is not None or column.repeat != 1:
             return None
         if column.column is not None:
-            if np.ndim(value) != 1:
+            if dims_of(value) != 1:
                 return None
             value = value[column.column]
-        elif np.ndim(value):
+        elif dims_of(value):
             return None
         found.append(int(value))
     return tuple(found)
+
+
+def dims_of(value: Any) -> int:
+    """How many dimensions a value has: what numpy's function finds in the end, which asks around first."""
+    known: int | None = getattr(value, "ndim", None)
+    return int(np.ndim(value)) if known is None else known
 
 
 def _whole_numbers(value: Any) -> Any:

@@ -231,7 +231,7 @@ class Seeking:
         """Accesses near their arrays that a random draw takes outside once in a while; `needs` are those of others."""
         inputs, facts, seen = self.traced.inputs, self.facts, self.analysis.seen
         keys = keys_among(inputs)
-        if not keys or not has_sizes(inputs):
+        if not keys or not sites or not has_sizes(inputs):
             return {}
         if self.analysis.inventory.equations > LARGE:
             return self.drawn_on_states(sites, needs)

@@ -11,10 +11,16 @@ from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, 
 from redzone.frontend.compat import Literal, open_jaxpr, scan_counts
 
 
+class _Settled(Exception):
+    """All of the accesses hang on an input: there is nothing more to be told."""
+
+
 class Untouched:
     """Accesses of a program that hang on none of its inputs, neither where they are nor whether they are reached.
 
-    Told by one walk for all of them, which takes what it does not know to hang on everything.
+    Told by one walk for all of them, which takes what it does not know to hang on everything. What hangs on an input
+    may only become more as it goes on, so that it ends where all of them do; and a jaxpr is gone through once for the
+    same inputs, which loops within loops would else give it again in each of their rounds.
     """
 
     def __init__(self, closed: Any, sites: Sequence[Site]) -> None:
@@ -23,22 +29,37 @@ class Untouched:
         self.met: set[int] = set()
         self.touched: set[int] = set()
         """By identity of their equations, the accesses that were met; and those that hang on an input."""
+        self.known: dict[tuple[int, bool, tuple[bool, ...]], tuple[Any, list[bool]]] = {}
+        """By identity of a jaxpr, whether it hangs on an input that it runs, and which of its inputs do: the jaxpr,
+        which so stays the only one of that identity, and which results do."""
 
     def found(self) -> list[Site]:
-        self.through(self.jaxpr, [True] * len(self.jaxpr.invars), False)
+        try:
+            self.through(self.jaxpr, [True] * len(self.jaxpr.invars), False)
+        except _Settled:
+            return []
         return [site for key, site in self.sites.items() if key in self.met and key not in self.touched]
 
     def through(self, jaxpr: Any, given: Sequence[bool], reached: bool) -> list[bool]:
         """Which results hang on an input, told the same of what a jaxpr is given, and of whether it runs."""
+        key = (id(jaxpr), reached, tuple(given))
+        known = self.known.get(key)
+        if known is not None:
+            return known[1]
         hangs = {v for v, so in zip(jaxpr.invars, given, strict=True) if so}
         for eqn in jaxpr.eqns:
-            before = [type(v) is not Literal and v in hangs for v in eqn.invars]
             if eqn.primitive in PLAIN:
-                after = [any(before)] * len(eqn.outvars)
-            else:
-                after = self.inside(eqn, before, reached)
+                for v in eqn.invars:
+                    if type(v) is not Literal and v in hangs:
+                        hangs.update(eqn.outvars)
+                        break
+                continue
+            before = [type(v) is not Literal and v in hangs for v in eqn.invars]
+            after = self.inside(eqn, before, reached)
             hangs.update([v for v, so in zip(eqn.outvars, after, strict=True) if so])
-        return [type(v) is not Literal and v in hangs for v in jaxpr.outvars]
+        found = [type(v) is not Literal and v in hangs for v in jaxpr.outvars]
+        self.known[key] = (jaxpr, found)
+        return found
 
     def inside(self, eqn: Any, before: list[bool], reached: bool) -> list[bool]:
         primitive, params = eqn.primitive, eqn.params
@@ -49,6 +70,8 @@ class Untouched:
                 places = [k for column in site.columns for k in (column.operand, column.also) if k is not None]
                 if reached or any(before[k] for k in places):
                     self.touched.add(id(eqn))
+                    if len(self.touched) == len(self.sites):
+                        raise _Settled
             return [any(before)] * len(eqn.outvars)
         if primitive in CALLS and primitive is not SHARD_MAP_P:
             inner, _ = open_jaxpr(params[CALLS[primitive]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from redzone.engine.inventory import CALLS, COND_P, SCAN_P, SHARD_MAP_P, WHILE_P, Inventory, children
 from redzone.engine.wiring import Reader
@@ -35,13 +35,16 @@ _HOLDING: Final[dict[Any, tuple[str, ...]]] = {
 }
 
 
-class Run(NamedTuple):
+class Run:
     """An equation that runs a jaxpr: where that stands, what it holds it as, and the constants that it gives it."""
 
-    around: Any
-    eqn: Any
-    held: str
-    consts: Sequence[Any]
+    __slots__ = ("around", "consts", "eqn", "held")
+
+    def __init__(self, around: Any, eqn: Any, held: str, consts: Sequence[Any]) -> None:
+        self.around = around
+        self.eqn = eqn
+        self.held = held
+        self.consts = consts
 
 
 @functools.cache
@@ -167,15 +170,17 @@ class Uses:
                 table[v] = (bit, bit)
         if var is not None and var not in table:
             made, bits = self.made(jaxpr), self.bits[id(jaxpr)]
-            waiting, places = [var], set[int]()
+            waiting, found = [var], dict[int, Any]()
             while waiting:
                 place, eqn = made[waiting.pop()]
-                if place not in places:
-                    places.add(place)
+                if place not in found:
+                    found[place] = eqn
                     if eqn.primitive not in _LOOPS:
-                        waiting += [v for v in eqn.invars if type(v) is not Literal and v not in table]
-            for place in sorted(places):
-                _describe(table, jaxpr.eqns[place], bits)
+                        for v in eqn.invars:
+                            if type(v) is not Literal and v not in table:
+                                waiting.append(v)
+            for place in sorted(found):
+                _describe(table, found[place], bits)
         return table
 
     def made(self, jaxpr: Any) -> dict[Any, tuple[int, Any]]:

@@ -183,7 +183,7 @@ def mul(a: Fact, b: Fact, info: DtypeInfo, once: bool = False) -> Fact:
     nan = a.nan or b.nan or (infinite and (a.lo <= 0 <= a.hi or b.lo <= 0 <= b.hi))
     corners = [_product(x, y) for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
     # The product of two numbers of 24 bits has 48.
-    held = [x == 0 or math.isinf(x) or _is_single(x) for x in (a.lo, a.hi, b.lo, b.hi)]
+    held = [x == 0 or x == _INF or x == -_INF or _is_single(x) for x in (a.lo, a.hi, b.lo, b.hi)]
     if all(held):
         return outward(min(corners), max(corners), nan, info, (True, True), once)
     exact = [one and other for one in held[:2] for other in held[2:]]
