@@ -80,10 +80,11 @@ class Alone(Replay):
         return plan
 
     def way(self, eqn: Any) -> tuple[Site | None, Any, Any, Any]:
-        site, single, function, missing = super().way(eqn)
-        if eqn.primitive in _QUOTIENTS:
-            single, function = None, _unless_by_zero(function if single is None else listing(single))
-        return site, single, function, missing
+        found = super().way(eqn)
+        if eqn.primitive not in _QUOTIENTS:
+            return found
+        site, single, function, missing = found
+        return site, None, _unless_by_zero(function if single is None else listing(single)), missing
 
     def plainly(self, arguments: list[Any]) -> list[Any]:
         return arguments
