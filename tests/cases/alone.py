@@ -120,3 +120,22 @@ def a_code_that_turns_one_bit_at_a_time_of_all(x):
         return k + 1, code, total + x[code]  #: safe
 
     return lax.while_loop(lambda state: state[0] < 16, each, (1, 0, 0.0))
+
+
+# What a quotient by zero is, no run of numpy's can say.
+@case(f32(14))
+def shares_of_a_count(x):
+    def each(k, total):
+        share = lax.div(jnp.int32(12), (k + 1) % 5)
+        return total + x[jnp.maximum(share - k * 2, 0) + (k ^ 1)]  #: safe
+
+    return lax.fori_loop(0, 4, each, 0.0)
+
+
+@case(f32(14))
+def shares_of_a_count_or_of_nothing(x):
+    def each(k, total):
+        share = lax.div(jnp.int32(12), (k + 1) % 4)
+        return total + x[jnp.maximum(share - k * 2, 0) + (k ^ 1)]  #: unknown
+
+    return lax.fori_loop(0, 4, each, 0.0)

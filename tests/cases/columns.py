@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from tests.cases import case, f32, flag
+from tests.cases import case, f32, flag, i32
 
 
 @case(f32(8, 6), f32(10, 2))
@@ -131,3 +131,24 @@ def rows_of_points_in_lanes(grid, points):
         return jnp.where(inside, grid[at[0], at[1]], 0.0)  #: masked
 
     return jax.vmap(one)(points)
+
+
+# What is written from end to end of an array whose rows are not told apart may differ from row to row.
+
+
+@case(f32(3), i32(min=0, max=29))
+def a_column_of_a_large_array_written_at_once(x, i):
+    board = jnp.zeros((30, 3), jnp.int32).at[:, 1].set(jnp.array([0, 1, 2] * 10))  #: safe
+    return x[board[i, 1]] + x[board[i, 0]]  #: safe
+
+
+@case(f32(3), i32(min=0, max=29))
+def a_column_of_a_large_array_written_at_once_with_one_too_large(x, i):
+    board = jnp.zeros((30, 3), jnp.int32).at[:, 1].set(jnp.array([0, 1, 2] * 9 + [0, 1, 3]))  #: safe
+    return x[board[i, 1]] + x[board[i, 0]]  #: safe unsafe
+
+
+@case(f32(3), i32(min=0, max=29), i32(min=0, max=2))
+def some_column_of_a_large_array_written_at_once(x, i, c):
+    board = jnp.zeros((30, 3), jnp.int32).at[:, c].set(jnp.array([0, 1, 2] * 10))  #: safe
+    return x[board[i, 1]] + x[board[i, 0]]  #: safe

@@ -38,6 +38,19 @@ def no_more_than_half_a_float_holds_times_nothing(x, i):
     return read.astype(jnp.float16) * ((i >= -5) & (i < 5)).astype(jnp.float16)
 
 
+@case(f32(5), flag(5), i32())
+def left_out_by_more_than_half_a_float_holds_times_nothing(x, allowed, i):
+    # -1e9 is infinite in 16 bits.
+    scores = jnp.where(allowed, x.astype(jnp.float16), -1e9)
+    return scores.at[i].get(mode="promise_in_bounds") * ((i >= 0) & (i < 5))  #: requires
+
+
+@case(f32(5), flag(5), i32())
+def left_out_by_no_more_than_half_a_float_holds_times_nothing(x, allowed, i):
+    scores = jnp.where(allowed, x.astype(jnp.float16), -6e4)
+    return scores.at[i].get(mode="promise_in_bounds") * ((i >= 0) & (i < 5))  #: masked
+
+
 @case(f32(5), f32(min=0.0, max=1.0))
 def the_larger_of_two_zeros(x, share):
     # Of -0 and 0 the second is the larger one, so that the first never is.

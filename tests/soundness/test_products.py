@@ -191,11 +191,14 @@ def test_a_loop_is_given_what_is_kept():
     assert not _leaves(program)
 
 
+_less = jax.jit(lambda a, b: a - b)
+
+
 #: Sums of what no rounding is lost in, whoever else reads its factors; and what is added to c there.
 EXACT = {
     "a flag times a number": lambda a, b: (a > 1).astype(jnp.float32) * b,
     "a flag over a count": lambda a, b: (a > 1) / (b > 1).sum(),
-    "a number by a difference of two": lambda a, b: b * (3.0 - 1.0),
+    "a number by a difference of two": lambda a, b: b * _less(3.0, 1.0),
 }
 
 
@@ -211,6 +214,20 @@ def test_a_product_that_is_exact(term):
         at = compiled(np.ones(TOP, np.float32), a, b, (wanted - np.asarray(term(a, b))).astype(np.float32))[1]
         assert np.asarray(at).min() >= 0
         assert np.asarray(at).max() < TOP
+
+
+def test_a_difference_that_is_exact_for_doubles_alone():
+    """1.3 - 0.3 is 1 for Python's numbers, and a little less of float32's."""
+    program = _program(lambda a, b, c: (a * _less(1.3, 0.3) + c, a * _less(1.3, 0.3)))
+    assert _verdict(program) == "unknown"
+    rng, compiled = np.random.default_rng(0), jax.jit(program)
+    left = 0
+    for run in range(2 * RUNS):
+        a, wanted = rng.uniform(-10, 10, N).astype(np.float32), rng.uniform(0, 9.9, N)
+        wanted[run % N] = TOP
+        c = (wanted - a.astype(np.float64) * (np.float32(1.3) - np.float32(0.3))).astype(np.float32)
+        left += np.asarray(compiled(np.ones(TOP, np.float32), a, a, c)[1]).max() >= TOP
+    assert left
 
 
 @pytest.mark.changes_the_engine

@@ -140,8 +140,12 @@ def _may_be_zero(frame: Frame, atom: Any) -> bool:
 
 
 def constant_of(frame: Frame, atom: Any) -> Any:
-    """The numbers that an atom is; None for one that is no constant."""
+    """The numbers that an atom is; None for one that is no constant. Narrow floats are given in wider ones."""
     frame, atom, made = source(frame, atom)
     if made is not CONSTANT:
         return None
-    return np.asarray(atom.val if type(atom) is Literal else frame.consts[atom])
+    # A literal may be a double of Python's, which the program rounds.
+    with np.errstate(over="ignore"):
+        value = np.asarray(atom.val, atom.aval.dtype) if type(atom) is Literal else np.asarray(frame.consts[atom])
+    info = dtype_info(value.dtype)
+    return value.astype(np.float32) if info.kind == "f" and info.bits < 32 else value

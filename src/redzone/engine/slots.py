@@ -101,7 +101,8 @@ class Slots:
                     found = self.integers[number] = self.new(scalar(number))
                 return found
             if info.kind == "f":
-                value = float(np.asarray(value).astype(aval.dtype))
+                with np.errstate(over="ignore"):
+                    value = float(np.asarray(value).astype(aval.dtype))
         if type(value) in (int, bool, float):
             # 0.0 and -0.0 are equal, and what is divided by them is not.
             key = (type(value), value, math.copysign(1.0, value))

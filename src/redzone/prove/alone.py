@@ -5,18 +5,25 @@ they are reached. Then each run does the same, and what a replay finds is what e
 and meets the access nowhere but inside, the access is inside.
 
 That holds of integers, which numpy computes as XLA does. A float on the way, or a random key, and nothing is said: a
-compiler may round a float otherwise. Nor is anything said where something on the way could not be run: a branch or a
-loop that nobody knows the condition of, devices of which only some are run, a promise.
+compiler may round a float otherwise. Nor is anything said of what may be another number on another machine, as a
+quotient by zero or what is written to a place twice that was promised to be written once; nor where something on the
+way could not be run: a branch or a loop that nobody knows the condition of, devices of which only some are run, a
+promise.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from typing import Any, Final
+
+import numpy as np
 
 from redzone.access.site import Site
 from redzone.domains import dtype_info
 from redzone.engine.inventory import COND_P, SCAN_P, WHILE_P
+from redzone.frontend.compat import primitives
+from redzone.prove.concrete import listing
 from redzone.prove.purse import GaveUp, Purse
 from redzone.prove.replay import Replay
 from redzone.prove.replay_demand import elements_of
@@ -31,6 +38,7 @@ FEW: Final = 4096
 ONE_BY_ONE: Final = 4
 #: Equations whose operands are handed on to what they run, which is looked at by itself.
 _AROUND: Final = frozenset((COND_P, SCAN_P, WHILE_P))
+_QUOTIENTS: Final = frozenset(primitives()[name] for name in ("div_p", "rem_p"))
 
 
 def inside_alone(closed: Any, sites: Sequence[Site]) -> list[Site]:
@@ -71,6 +79,13 @@ class Alone(Replay):
             raise GaveUp
         return plan
 
+    def way(self, eqn: Any) -> tuple[Site | None, Any, Any, Any]:
+        found = super().way(eqn)
+        if eqn.primitive not in _QUOTIENTS:
+            return found
+        site, single, function, missing = found
+        return site, None, _unless_by_zero(function if single is None else listing(single)), missing
+
     def plainly(self, arguments: list[Any]) -> list[Any]:
         return arguments
 
@@ -84,11 +99,27 @@ class Alone(Replay):
         raise GaveUp
 
 
+def _unless_by_zero(function: Callable[[list[Any]], Any] | None) -> Callable[[list[Any]], Any] | None:
+    """A division that is given up where a machine may make anything of it."""
+    if function is None:
+        return None
+
+    def divided(values: list[Any]) -> Any:
+        if not np.all(values[1]):
+            raise GaveUp
+        return function(values)
+
+    return divided
+
+
 def _is_exact(plan: Plan) -> bool:
-    """Whether all that is computed is integers and bools, and few of them."""
+    """Whether all that is computed is integers and bools, and few of them, and what is written alike everywhere."""
     for eqn, mine, *_ in plan.steps:
         if not mine:
             continue
+        if eqn.params.get("unique_indices") and math.prod(eqn.invars[1].aval.shape[:-1]) > 1:
+            # Of places that are told to differ, and don't, it may take any.
+            return False
         values = [eqn.outvars[i] for i in mine]
         if eqn.primitive not in _AROUND:
             values += eqn.invars

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Final
 
 import ml_dtypes
@@ -95,7 +96,7 @@ def is_finite(uses: Uses, jaxpr: Any, atom: Any) -> bool:
     waiting, known = [(jaxpr, atom)], set[tuple[int, Any]]()
     for jaxpr, atom in waiting:
         if type(atom) is Literal:
-            if not _is_number(atom.val):
+            if not _are_within(atom.val, _reach(atom)):
                 return False
             continue
         if (id(jaxpr), atom) in known or dtype_info(atom.aval.dtype).integral:
@@ -120,34 +121,48 @@ def is_finite(uses: Uses, jaxpr: Any, atom: Any) -> bool:
 
 
 def has_infinite(uses: Uses, jaxpr: Any, atom: Any) -> bool:
-    """Whether constants that are not finite are plainly put into an array: `where(allowed, scores, -inf)`."""
-    waiting, known = [(jaxpr, atom)], set[tuple[int, Any]]()
-    for jaxpr, atom in waiting:
+    """Whether constants that are not finite are plainly put into an array: `where(allowed, scores, -inf)`.
+
+    A number is infinite in a type that does not hold it, as -1e9 is in 16 bits.
+    """
+    waiting, known = [(jaxpr, atom, math.inf)], set[tuple[int, Any, float]]()
+    for jaxpr, atom, reach in waiting:
+        reach = min(reach, _reach(atom))
         if type(atom) is Literal:
-            if not _is_number(atom.val):
+            if not _are_within(atom.val, reach):
                 return True
             continue
-        if (id(jaxpr), atom) in known or dtype_info(atom.aval.dtype).integral or len(known) > FURTHEST:
+        key = (id(jaxpr), atom, reach)
+        if key in known or dtype_info(atom.aval.dtype).integral or len(known) > FURTHEST:
             continue
-        known.add((id(jaxpr), atom))
+        known.add(key)
         made = uses.maker(jaxpr, atom)
         if made is None:
             sources = _from_outside(uses, jaxpr, atom)
-            if sources is None and not all(map(_is_number, uses.constants(jaxpr, atom))):
+            if not all(_are_within(one, reach) for one in uses.constants(jaxpr, atom)):
                 return True
-            waiting += sources or []
+            waiting += [(around, one, reach) for around, one in sources or []]
         elif made.primitive in _PUT:
-            waiting += [(jaxpr, v) for v in made.invars]
+            waiting += [(jaxpr, v, reach) for v in made.invars]
         elif made.primitive in CALLS:
             inner, _ = open_jaxpr(made.params[CALLS[made.primitive]])
             if len(inner.outvars) == len(made.outvars):
-                waiting.append((inner, inner.outvars[made.outvars.index(atom)]))
+                waiting.append((inner, inner.outvars[made.outvars.index(atom)], reach))
     return False
 
 
-def _is_number(value: Any) -> bool:
-    """Whether nothing in a constant is infinite or NaN."""
-    return dtype_info(getattr(value, "dtype", None)).kind == "x" or bool(np.isfinite(np.asarray(value)).all())
+def _reach(atom: Any) -> float:
+    """The greatest finite number of an atom's type, where that is of floats."""
+    dtype = atom.aval.dtype
+    return _reaches(dtype) if dtype_info(dtype).kind == "f" else math.inf
+
+
+def _are_within(value: Any, reach: float) -> bool:
+    """Whether nothing in a constant is infinite, or NaN, or farther from zero than that."""
+    if dtype_info(getattr(value, "dtype", None)).kind == "x":
+        return True
+    numbers = np.asarray(value).astype(np.float64)
+    return bool((np.isfinite(numbers) & (np.abs(numbers) <= reach)).all())
 
 
 def _from_outside(uses: Uses, jaxpr: Any, var: Any) -> list[tuple[Any, Any]] | None:
@@ -157,7 +172,7 @@ def _from_outside(uses: Uses, jaxpr: Any, var: Any) -> list[tuple[Any, Any]] | N
     """
     if var not in jaxpr.invars:
         constants = uses.constants(jaxpr, var)
-        return [] if constants and all(map(_is_number, constants)) else None
+        return [] if constants and all(_are_within(one, math.inf) for one in constants) else None
     if jaxpr is uses.whole:
         return []
     position, runs, found = jaxpr.invars.index(var), uses.runners(jaxpr), list[tuple[Any, Any]]()

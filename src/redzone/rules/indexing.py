@@ -93,6 +93,8 @@ def written(
     lo, hi = np.empty(kept, np.int64), np.empty(kept, np.int64)
     lo[...], hi[...] = a.lo, a.hi
     at, sure = touched(shape, kept, places, window)
+    # What is one for all in the array is that in what is written too.
+    update = summarised_along(update, [d for d, (n, m) in enumerate(zip(shape, kept, strict=True)) if n != m])
     if sure and certain:
         lo[at], hi[at] = update.lo, update.hi
     else:
