@@ -22,6 +22,8 @@ VALUES: Final = 8
 MOST: Final = 2**64
 #: How many pieces a condition may have for the cases it chooses between to be told apart.
 CONDITIONS: Final = 16
+#: In how many pieces a number may be of which the lowest bits are looked at.
+MASKED: Final = 4
 
 
 def _binary(combine: Callable[[Region, Linear, Linear], list[Piece]], ring: bool = False) -> Handler:
@@ -268,7 +270,11 @@ def _and(self: Elements, context: Context, step: Step, place: Place) -> list[Pie
         mask = context.env[step.ins[k]]
         if mask.step == 0 and type(mask.lo) is int and mask.lo >= 0 and mask.lo & (mask.lo + 1) == 0:
             pieces: list[Piece] = []
-            for region, a in self.operand(context, step, 1 - k, place):
+            masked = self.operand(context, step, 1 - k, place)
+            if len(masked) > MASKED:
+                # Of a number shifted by one of many: what is left of it has to do with little.
+                raise NotAffine
+            for region, a in masked:
                 inside, q = self.quotient(region, a, mask.lo + 1)
                 if inside is not None:
                     pieces.append((inside, a - q * (mask.lo + 1)))

@@ -149,6 +149,14 @@ def _clamped(region: Region, value: Linear, limit: int) -> list[Piece]:
     return [(r, v) for r, v in ((inside, value), *parts) if r is not None]
 
 
+def _leaves(region: Region, value: Linear, limit: int) -> bool:
+    """Whether a number may be below 0 or above a limit: no constraint of its region on just this sum rules it out."""
+    lo, hi = region.bounds(value)
+    return (lo < 0 and region.where(-value - 1) is not None) or (
+        hi > limit and region.where(value - limit - 1) is not None
+    )
+
+
 def _read(self: Elements, context: Context, slot: int, places: list[tuple[Region, Place]]) -> list[Piece]:
     is_table = context.program.template[slot] is not None
     return [
@@ -182,8 +190,7 @@ def _gather(self: Elements, context: Context, step: Step, place: Place) -> list[
                 both = r.both(region)
                 if both is None:
                     continue
-                lo, hi = both.bounds(v)
-                if not clips and (lo < 0 or hi > limit):
+                if not clips and _leaves(both, v, limit):
                     raise NotAffine
                 for inside, start in _clamped(both, v, limit):
                     found.append((inside, (*at[:d], at[d] + start, *at[d + 1 :])))

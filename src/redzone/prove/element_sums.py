@@ -38,6 +38,8 @@ _EQ: Final = _P["eq_p"]
 _ADDED: Final = _P["scatter_add_p"]
 #: How many equations lie between numbers and those they are made from.
 DEEP: Final = 6
+#: How many pieces numbers that are counted may have.
+TOLD_APART: Final = 6
 
 
 class Made(NamedTuple):
@@ -156,18 +158,43 @@ def _name(self: Elements, context: Context, made: Made, axis: int, others: Place
     equal = _equality(context, made.slot)
     if equal is not None:
         full = (*others[:axis], self.any_of(n), *others[axis:])
-        name = _count_name(n, *(self.operand(context, equal, k, full) for k in (0, 1)))
+        name = _count_name(n, *(_compared(self, context, equal, k, full) for k in (0, 1)))
         if name is not None:
             return name
     self.kept.append(context.env)
     return (id(context.env), made.slot, axis, tuple(p.key() for p in others))
 
 
+def _compared(self: Elements, context: Context, equal: Step, k: int, place: Place) -> list[Piece]:
+    """A number that is compared, as the machine holds it: one that is as large as a position has not wrapped."""
+    pieces, dtype = self.operand(context, equal, k, place, ring=True), equal.eqn.invars[k].aval.dtype
+    if len(pieces) == 1 and pieces[0][0] is EVERYWHERE:
+        key, most = pieces[0][1].key(), dtype_info(dtype).max
+        shape = equal.eqn.outvars[0].aval.shape
+        if any(p.key() == key and type(size) is int and size <= most for p, size in zip(place, shape, strict=True)):
+            return pieces
+    return self.held(pieces, dtype)
+
+
 def _count_name(n: int, first: list[Piece], second: list[Piece]) -> tuple[Any, ...] | None:
     """The name of how many of n numbers are equal to others: of both, what they are at any one place."""
-    if len(first) != 1 or len(second) != 1 or first[0][0] is not EVERYWHERE or second[0][0] is not EVERYWHERE:
+    one, other = _numbers_name(first), _numbers_name(second)
+    return None if one is None or other is None else ("equal", n, frozenset((one, other)))
+
+
+def _numbers_name(pieces: list[Piece]) -> Any:
+    """Numbers with equal names are equal at every place; None where the pieces may leave it open which they are.
+
+    An atom is one number, so where no two pieces hold at once, they say what the number is.
+    """
+    if len(pieces) == 1 and pieces[0][0] is EVERYWHERE:
+        return pieces[0][1].key()
+    if not 0 < len(pieces) <= TOLD_APART:
         return None
-    return ("equal", n, frozenset((first[0][1].key(), second[0][1].key())))
+    for k, (region, _) in enumerate(pieces):
+        if any(region.both(other) is not None for other, _ in pieces[:k]):
+            return None
+    return frozenset([(region.key(), value.key()) for region, value in pieces])
 
 
 def _places(program: Program, step: Step) -> int:
