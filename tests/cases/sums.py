@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
@@ -180,6 +181,79 @@ def places_by_conditions_of_many_cases(keys, kinds):
     counts = jnp.bincount(other, length=3)  #: safe
     rank = (jnp.cumsum(bucket[:, None] == jnp.arange(3), 0) - 1)[jnp.arange(12), bucket]  #: safe
     return jnp.zeros(12, int).at[(jnp.cumsum(counts) - counts)[bucket] + rank].set(keys)  #: unsafe safe
+
+
+# Where each group starts is what was counted before it: put behind a zero, or padded by one.
+
+
+@case(i32(16), f32(16))
+def places_behind_a_zero(keys, x):
+    group = keys & 3
+    counts = jnp.zeros(4, int).at[group].add(1)  #: safe
+    first = jnp.concatenate([jnp.zeros(1, int), jnp.cumsum(counts)[:-1]])
+    rank = (jnp.cumsum(group[:, None] == jnp.arange(4), 0) - 1)[jnp.arange(16), group]  #: safe
+    return x[first[group] + rank]  #: safe
+
+
+@case(i32(16), f32(16))
+def places_behind_a_zero_from_one(keys, x):
+    group = keys & 3
+    counts = jnp.zeros(4, int).at[group].add(1)  #: safe
+    first = jnp.concatenate([jnp.zeros(1, int), jnp.cumsum(counts)[:-1]])
+    rank = jnp.cumsum(group[:, None] == jnp.arange(4), 0)[jnp.arange(16), group]  #: safe
+    return x[first[group] + rank]  #: safe unsafe
+
+
+@case(i32(16), f32(16))
+def places_by_padded_sums(keys, x):
+    group = keys & 3
+    counts = jnp.zeros(4, int).at[group].add(1)  #: safe
+    first = jnp.pad(jnp.cumsum(counts), (1, 0))
+    rank = (jnp.cumsum(group[:, None] == jnp.arange(4), 0) - 1)[jnp.arange(16), group]  #: safe
+    return x[first[group] + rank]  #: safe
+
+
+@case(i32(16), f32(16))
+def places_by_padded_sums_of_the_next(keys, x):
+    group = keys & 3
+    counts = jnp.zeros(4, int).at[group].add(1)  #: safe
+    first = jnp.pad(jnp.cumsum(counts), (1, 0))
+    rank = (jnp.cumsum(group[:, None] == jnp.arange(4), 0) - 1)[jnp.arange(16), group]  #: safe
+    return x[first[group + 1] + rank]  #: safe unsafe
+
+
+@case(i32(3, 16), f32(3, 16))
+def places_in_each_batch(keys, x):
+    def one(keys, x):
+        group = keys & 3
+        counts = jnp.zeros(4, int).at[group].add(1)  #: safe
+        rank = (jnp.cumsum(group[:, None] == jnp.arange(4), 0) - 1)[jnp.arange(16), group]  #: safe
+        return x[(jnp.cumsum(counts) - counts)[group] + rank]  #: safe
+
+    return jax.vmap(one)(keys, x)
+
+
+@case(i32(3, 16), f32(3, 16))
+def places_in_another_batch(keys, x):
+    def one(keys, others, x):
+        group, other = keys & 3, others & 3
+        counts = jnp.zeros(4, int).at[other].add(1)  #: safe
+        rank = (jnp.cumsum(group[:, None] == jnp.arange(4), 0) - 1)[jnp.arange(16), group]  #: safe
+        return x[(jnp.cumsum(counts) - counts)[group] + rank]  #: safe unsafe
+
+    return jax.vmap(one)(keys, keys[::-1], x)
+
+
+@case(i32(4, min=0, max=3), f32(7), i32(min=0, max=6))
+def a_place_of_padded_ones(places, x, i):
+    padded = jnp.pad(places + 1, (1, 2), constant_values=6)
+    return x[padded[i]]  #: safe
+
+
+@case(i32(4, min=0, max=3), f32(6), i32(min=0, max=6))
+def a_place_of_ones_that_are_padded_by_too_much(places, x, i):
+    padded = jnp.pad(places + 1, (1, 2), constant_values=6)
+    return x[padded[i]]  #: safe unsafe
 
 
 # Which of four parts of the whole each running sum lies in.

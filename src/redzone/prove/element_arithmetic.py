@@ -101,13 +101,17 @@ def _smaller(region: Region, a: Linear, b: Linear) -> list[Piece]:
 
 def _extreme(region: Region, first: Linear, a: Linear, b: Linear) -> list[Piece]:
     """a where `first` ≥ 0, b elsewhere, of two that are equal where it is 0."""
-    return [(region, b)] if region.bounds(first)[1] <= 0 else _split(region, first, a, b)
+    return [(region, b)] if region.where(first - 1) is None else _split(region, first, a, b)
 
 
 def _split(region: Region, first: Linear, a: Linear, b: Linear) -> list[Piece]:
     """a where `first` ≥ 0, b elsewhere."""
-    one, other = region.where(first), region.where(-first - 1)
-    return [(r, v) for r, v in ((one, a), (other, b)) if r is not None]
+    other = region.where(-first - 1)
+    if other is None:
+        # That it holds is known already.
+        return [(region, a)]
+    one = region.where(first)
+    return [(other, b)] if one is None else [(one, a), (other, b)]
 
 
 def _truth(*cases: tuple[Region | None, int]) -> list[Piece]:

@@ -560,7 +560,7 @@ def at_the_ends(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict
 
 def by_turns(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
     """Arrays of which each element differs from its neighbours, as many as there can be."""
-    numbers = [i for i, s in enumerate(inputs) if dtype_info(getattr(s.aval, "dtype", None)).kind in "biu"]
+    numbers = [i for i, s in enumerate(inputs) if dtype_info(getattr(s.aval, "dtype", None)).kind in "biuf"]
     arrays = [i for i in numbers if _is_small(inputs[i])]
     for first in (1, 0) if arrays else ():
         yield {i: _alternating(inputs[i], facts[i], first) for i in arrays}
