@@ -1072,3 +1072,63 @@ def letters_while_there_is_fuel(text):
         return fuel - 1, at, at >= 32, total
 
     return lax.while_loop(lambda s: s[0] > 0, step, (100, 0, False, 0))[3]
+
+
+# A buffer that takes as much as it has room for.
+
+
+@case(f32(100), i32(20, min=0, max=30))
+def filled_as_far_as_there_is_room(buffer, lengths):
+    def put(state, length):
+        buffer, at = state
+        length = jnp.minimum(length, 100 - at)
+        buffer = lax.fori_loop(0, length, lambda k, b: b.at[at + k].set(1.0), buffer)  #: safe
+        return (buffer, at + length), None
+
+    return lax.scan(put, (buffer, 0), lengths)[0]
+
+
+@case(f32(100), i32(20, min=0, max=30))
+def filled_as_far_as_there_is_room_for_one_more(buffer, lengths):
+    def put(state, length):
+        buffer, at = state
+        length = jnp.minimum(length, 101 - at)
+        buffer = lax.fori_loop(0, length, lambda k, b: b.at[at + k].set(1.0), buffer)  #: unsafe
+        return (buffer, at + length), None
+
+    return lax.scan(put, (buffer, 0), lengths)[0]
+
+
+@case(f32(101), i32(20, min=0, max=30))
+def where_the_next_would_go(places, lengths):
+    def put(at, length):
+        return at + jnp.minimum(length, 100 - at), places[at]  #: safe
+
+    return lax.scan(put, 0, lengths)
+
+
+@case(f32(101), i32(20, min=0, max=30))
+def where_the_next_would_go_by_another_place(places, lengths):
+    def put(state, length):
+        at, other = state
+        return (at + jnp.minimum(length, 100 - other), other + 1), places[at]  #: unsafe
+
+    return lax.scan(put, (0, 0), lengths)
+
+
+@case(f32(101), i32(20, min=-30, max=0))
+def taken_as_long_as_there_is_some(places, lengths):
+    def take(left, length):
+        return jnp.maximum(length, 0 - left) + left, places[left]  #: safe
+
+    return lax.scan(take, 100, lengths)
+
+
+@case(f32(8), f32(20))
+def peaks_into_too_few_places(out, x):
+    def look(state, i):
+        k, out = state
+        peak = (x[i] > x[jnp.maximum(i - 1, 0)]) & (x[i] > x[jnp.minimum(i + 1, 19)])  #: safe
+        return (k + peak, jnp.where(peak & (k <= 8), out.at[k].set(x[i]), out)), None  #: safe unsafe
+
+    return lax.scan(look, (0, out), jnp.arange(20))[0]

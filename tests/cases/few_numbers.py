@@ -157,3 +157,51 @@ def a_queue_whose_ends_go_around(q):
         return (first + 1) % 8, jnp.where(left > 0, (end + 1) % 8, end), q.at[end].set(left - 1)  #: safe
 
     return lax.while_loop(lambda state: state[0] != state[1], on, (0, 1, q))
+
+
+# Only where every point but the last is empty, and the die shows its least, a checker leaves the board by one.
+
+
+@case(i32(24, min=0, max=15), i32(2, min=1, max=6))
+def a_checker_that_is_borne_off(board, dice):
+    def move(board, die):
+        source = jnp.argmax(board > 0)
+        to = source + die
+        board = board.at[source].add(-1)  #: safe
+        return jnp.where(to >= 24, board, board.at[to].add(1)), None  #: masked
+
+    return lax.scan(move, board, dice)[0]
+
+
+@case(i32(24, min=0, max=15), i32(2, min=1, max=6))
+def a_checker_that_is_borne_off_one_too_late(board, dice):
+    def move(board, die):
+        source = jnp.argmax(board > 0)
+        to = source + die
+        board = board.at[source].add(-1)  #: safe
+        return jnp.where(to > 24, board, board.at[to].add(1)), None  #: unsafe
+
+    return lax.scan(move, board, dice)[0]
+
+
+# A tape that only a program of one instruction, which is neither the first nor the last, moves off the end of.
+
+
+@case(i32(12, min=0, max=3), f32(8))
+def a_tape_that_is_moved_right(program, tape):
+    def step(at, op):
+        at = lax.switch(op, [lambda: at, lambda: at + 1, lambda: at - 1, lambda: 0])
+        at = jnp.clip(at, 0, 8)
+        return at, tape[at]  #: unsafe
+
+    return lax.scan(step, 0, program)[1]
+
+
+@case(i32(12, min=0, max=3), f32(8))
+def a_tape_that_ends(program, tape):
+    def step(at, op):
+        at = lax.switch(op, [lambda: at, lambda: at + 1, lambda: at - 1, lambda: 0])
+        at = jnp.clip(at, 0, 7)
+        return at, tape[at]  #: safe
+
+    return lax.scan(step, 0, program)[1]

@@ -130,6 +130,7 @@ DIRECTED: list[tuple[str, Callable[..., Any], tuple[Argument, ...]]] = [
     ("strided", lambda v: v[1::2] + 0, (ROW,)),
     ("reshaped", lambda g: g.reshape(3, 2) + 0, (GRID,)),
     ("concatenated", lambda i, v: jnp.concatenate([v[:0], i[None], v[2:], v]), (SMALL, ROW)),
+    ("padded", lambda i, g: lax.pad(g + 1, i, ((1, 0, 0), (-1, 2, 0))), (SMALL, GRID)),
     ("numbered", lambda i: lax.broadcasted_iota(np.int32, (2, 3), 1) * 2 + i, (SMALL,)),
     ("sliced", lambda i, v: lax.dynamic_slice_p.bind(v, i, slice_sizes=(2,)), (SMALL, ROW)),
     ("gathered", _gathered, (SMALL, ROW)),

@@ -1095,6 +1095,12 @@ ENGINE_MUTANTS = [
         "routing.in_the_order_of_other_experts",
     ),
     EngineMutant(
+        "what has room for no more is filled to one less",
+        "engine.filled:up_to_end",
+        lambda right: lambda *args: Fact(0, 99),
+        "cursors.where_the_next_would_go",
+    ),
+    EngineMutant(
         "a loop in a body that moves on moves by nine at least",
         "engine.changes:moved_by",
         lambda right: lambda *args: (found := right(*args)) and (max(found[0], 9), max(found[1], 9)),

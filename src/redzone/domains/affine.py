@@ -153,7 +153,9 @@ class Region:
                 box = {**box, atom: (low, high)}
                 alone = True
             else:
-                fresh.append(_reduced(linear))
+                one = _reduced(linear)
+                if not _is_among(one, self.guards):
+                    fresh.append(one)
         if not fresh and not alone:
             return self
         guards = (*self.guards, *fresh)
@@ -219,7 +221,17 @@ class Region:
 
 def _others(mine: tuple[Linear, ...], theirs: tuple[Linear, ...]) -> tuple[Linear, ...]:
     known = {id(g) for g in mine}
-    return tuple(g for g in theirs if id(g) not in known)
+    return tuple(g for g in theirs if id(g) not in known and not _is_among(g, mine))
+
+
+def _is_among(linear: Linear, others: tuple[Linear, ...]) -> bool:
+    """Whether the same sum was written down before."""
+    return any(
+        linear.const == other.const
+        and len(linear.terms) == len(other.terms)
+        and linear.direction() == other.direction()
+        for other in others
+    )
 
 
 def _region(

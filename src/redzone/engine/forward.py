@@ -18,6 +18,7 @@ from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.between import Between, within
 from redzone.engine.columns import column_facts
 from redzone.engine.either import beside
+from redzone.engine.filled import Filled, filled_up, up_to_end
 from redzone.engine.first import first_of, read_first
 from redzone.engine.hot import dotted
 from redzone.engine.idioms import FLOOR_DIVIDE
@@ -489,7 +490,9 @@ class Runner:
             factors = step.extra = _running_sum(program, step) or remaining(program, step) or ()
             step.volatile = bool(factors)
         elif factors is None and rule in _JOINING:
-            factors = interleaved(program, step) or (partition(program, step) if rule is _ADD else None)
+            factors = interleaved(program, step)
+            if factors is None and rule is _ADD:
+                factors = partition(program, step) or filled_up(program, step)
             factors = step.extra = factors or (() if rule is _ADD else False)
             step.volatile = bool(factors)
         if type(factors) is Step:
@@ -506,6 +509,9 @@ class Runner:
             return
         if type(factors) is Partition:
             env[step.outs[0]] = limited(env, factors, fact)
+            return
+        if type(factors) is Filled:
+            env[step.outs[0]] = up_to_end(env, step, factors, fact)
             return
         self.looked = []
         if rule not in BLENDED or type(fact.lo) is not int or type(fact.hi) is not int or fact.hi - fact.lo < 2:

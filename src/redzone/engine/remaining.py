@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, meet, summarised
+from redzone.engine.anew import is_anew
 from redzone.engine.program import SIMPLE, Program, Step, made_by, source_of
 from redzone.frontend.compat import primitives
 
@@ -43,7 +44,7 @@ def remaining(program: Program, step: Step) -> Remaining | None:
         if any(v.aval.shape != out.shape for v in (*made.eqn.invars, *step.eqn.invars)):
             continue
         mine = [source_of(program, slot) for slot in made.ins]
-        if whole in mine:
+        if whole in mine and not is_anew(program, whole):
             other = mine[1 - mine.index(whole)]
             up = (made.eqn.primitive is _MIN) is (extreme == b)
             return Remaining(whole, other, up) if extreme == b else Remaining(other, whole, up)

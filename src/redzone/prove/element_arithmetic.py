@@ -22,6 +22,8 @@ VALUES: Final = 8
 MOST: Final = 2**64
 #: How many pieces a condition may have for the cases it chooses between to be told apart.
 CONDITIONS: Final = 16
+#: In how many pieces a number may be of which the lowest bits are looked at.
+MASKED: Final = 4
 
 
 def _binary(combine: Callable[[Region, Linear, Linear], list[Piece]], ring: bool = False) -> Handler:
@@ -99,13 +101,17 @@ def _smaller(region: Region, a: Linear, b: Linear) -> list[Piece]:
 
 def _extreme(region: Region, first: Linear, a: Linear, b: Linear) -> list[Piece]:
     """a where `first` ≥ 0, b elsewhere, of two that are equal where it is 0."""
-    return [(region, b)] if region.bounds(first)[1] <= 0 else _split(region, first, a, b)
+    return [(region, b)] if region.where(first - 1) is None else _split(region, first, a, b)
 
 
 def _split(region: Region, first: Linear, a: Linear, b: Linear) -> list[Piece]:
     """a where `first` ≥ 0, b elsewhere."""
-    one, other = region.where(first), region.where(-first - 1)
-    return [(r, v) for r, v in ((one, a), (other, b)) if r is not None]
+    other = region.where(-first - 1)
+    if other is None:
+        # That it holds is known already.
+        return [(region, a)]
+    one = region.where(first)
+    return [(other, b)] if one is None else [(one, a), (other, b)]
 
 
 def _truth(*cases: tuple[Region | None, int]) -> list[Piece]:
@@ -268,7 +274,11 @@ def _and(self: Elements, context: Context, step: Step, place: Place) -> list[Pie
         mask = context.env[step.ins[k]]
         if mask.step == 0 and type(mask.lo) is int and mask.lo >= 0 and mask.lo & (mask.lo + 1) == 0:
             pieces: list[Piece] = []
-            for region, a in self.operand(context, step, 1 - k, place):
+            masked = self.operand(context, step, 1 - k, place)
+            if len(masked) > MASKED:
+                # Of a number shifted by one of many: what is left of it has to do with little.
+                raise NotAffine
+            for region, a in masked:
                 inside, q = self.quotient(region, a, mask.lo + 1)
                 if inside is not None:
                     pieces.append((inside, a - q * (mask.lo + 1)))

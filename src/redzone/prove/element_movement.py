@@ -99,6 +99,28 @@ def _concatenate(self: Elements, context: Context, step: Step, place: Place) -> 
     return pieces
 
 
+def _pad(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
+    """What is padded, at the places that are its own, and the one number elsewhere."""
+    shape = step.eqn.invars[0].aval.shape
+    region: Region | None = EVERYWHERE
+    outside: list[Region] = []
+    there: list[Linear] = []
+    for n, at, (low, high, between) in zip(shape, place, step.eqn.params["padding_config"], strict=True):
+        if type(n) is not int or not all(isinstance(k, (int, np.integer)) for k in (low, high, between)):
+            raise NotAffine
+        if between or region is None:
+            raise NotAffine
+        at = at - int(low)
+        there.append(at)
+        if low > 0:
+            outside += [part] if (part := region.where(-at - 1)) is not None else []
+        if high > 0:
+            outside += [part] if (part := region.where(at - n)) is not None else []
+        region = region.where(*([at] if low > 0 else []), *([Linear(n - 1) - at] if high > 0 else []))
+    inside = [] if region is None else _read(self, context, step.ins[0], [(region, tuple(there))])
+    return inside + _read(self, context, step.ins[1], [(part, ()) for part in outside])
+
+
 def _stack(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
     axis = step.eqn.params["axis"]
     inner = (*place[:axis], *place[axis + 1 :])
@@ -149,6 +171,14 @@ def _clamped(region: Region, value: Linear, limit: int) -> list[Piece]:
     return [(r, v) for r, v in ((inside, value), *parts) if r is not None]
 
 
+def _leaves(region: Region, value: Linear, limit: int) -> bool:
+    """Whether a number may be below 0 or above a limit: no constraint of its region on just this sum rules it out."""
+    lo, hi = region.bounds(value)
+    return (lo < 0 and region.where(-value - 1) is not None) or (
+        hi > limit and region.where(value - limit - 1) is not None
+    )
+
+
 def _read(self: Elements, context: Context, slot: int, places: list[tuple[Region, Place]]) -> list[Piece]:
     is_table = context.program.template[slot] is not None
     return [
@@ -182,8 +212,7 @@ def _gather(self: Elements, context: Context, step: Step, place: Place) -> list[
                 both = r.both(region)
                 if both is None:
                     continue
-                lo, hi = both.bounds(v)
-                if not clips and (lo < 0 or hi > limit):
+                if not clips and _leaves(both, v, limit):
                     raise NotAffine
                 for inside, start in _clamped(both, v, limit):
                     found.append((inside, (*at[:d], at[d] + start, *at[d + 1 :])))
@@ -280,6 +309,7 @@ MOVEMENT: Final[dict[str, Handler]] = {
     "reshape": _reshape,
     "concatenate": _concatenate,
     "stack": _stack,
+    "pad": _pad,
     "iota": _iota,
     "dynamic_slice": _dynamic_slice,
     "gather": _gather,

@@ -38,6 +38,10 @@ _EQ: Final = _P["eq_p"]
 _ADDED: Final = _P["scatter_add_p"]
 #: How many equations lie between numbers and those they are made from.
 DEEP: Final = 6
+#: How many equations behind what is counted are looked at, however far from the index that is: alike from each sum.
+BEHIND: Final = 6
+#: How many pieces numbers that are counted may have.
+TOLD_APART: Final = 6
 
 
 class Made(NamedTuple):
@@ -131,16 +135,14 @@ def _are_counted(program: Program) -> bool:
 
 
 def _counts_along(step: Step) -> bool:
-    """Whether a step adds one number at each of several places of an array of one dimension."""
+    """Whether a step adds one number at each of several places along the last dimension, in each batch by itself."""
     numbers, (into, places, _) = step.eqn.params["dimension_numbers"], (v.aval.shape for v in step.eqn.invars)
-    plain = numbers.update_window_dims == () and tuple(numbers.scatter_dims_to_operand_dims) == (0,)
-    sized = len(into) == 1 and len(places) == 2 and all(type(n) is int for n in (*into, *places))
-    return (
-        plain
-        and sized
-        and not numbers.operand_batching_dims
-        and dtype_info(step.eqn.outvars[0].aval.dtype).kind in "iu"
-    )
+    last = len(into) - 1
+    batch = tuple(range(last))
+    plain = numbers.update_window_dims == () and tuple(map(int, numbers.scatter_dims_to_operand_dims)) == (last,)
+    apart = tuple(numbers.operand_batching_dims) == batch == tuple(numbers.scatter_indices_batching_dims)
+    sized = len(into) >= 1 and len(places) == last + 2 and all(type(n) is int for n in (*into, *places))
+    return plain and apart and sized and dtype_info(step.eqn.outvars[0].aval.dtype).kind in "iu"
 
 
 def _equality(context: Context, slot: int) -> Step | None:
@@ -156,18 +158,47 @@ def _name(self: Elements, context: Context, made: Made, axis: int, others: Place
     equal = _equality(context, made.slot)
     if equal is not None:
         full = (*others[:axis], self.any_of(n), *others[axis:])
-        name = _count_name(n, *(self.operand(context, equal, k, full) for k in (0, 1)))
+        deep, self.depth = self.depth, min(self.depth, max(self.deepest - BEHIND, 0))
+        try:
+            name = _count_name(n, *[_compared(self, context, equal, k, full) for k in (0, 1)])
+        finally:
+            self.depth = deep
         if name is not None:
             return name
     self.kept.append(context.env)
     return (id(context.env), made.slot, axis, tuple(p.key() for p in others))
 
 
+def _compared(self: Elements, context: Context, equal: Step, k: int, place: Place) -> list[Piece]:
+    """A number that is compared, as the machine holds it: one that is as large as a position has not wrapped."""
+    pieces, dtype = self.operand(context, equal, k, place, ring=True), equal.eqn.invars[k].aval.dtype
+    if len(pieces) == 1 and pieces[0][0] is EVERYWHERE:
+        key, most = pieces[0][1].key(), dtype_info(dtype).max
+        shape = equal.eqn.outvars[0].aval.shape
+        if any(p.key() == key and type(size) is int and size <= most for p, size in zip(place, shape, strict=True)):
+            return pieces
+    return self.held(pieces, dtype)
+
+
 def _count_name(n: int, first: list[Piece], second: list[Piece]) -> tuple[Any, ...] | None:
     """The name of how many of n numbers are equal to others: of both, what they are at any one place."""
-    if len(first) != 1 or len(second) != 1 or first[0][0] is not EVERYWHERE or second[0][0] is not EVERYWHERE:
+    one, other = _numbers_name(first), _numbers_name(second)
+    return None if one is None or other is None else ("equal", n, frozenset((one, other)))
+
+
+def _numbers_name(pieces: list[Piece]) -> Any:
+    """Numbers with equal names are equal at every place; None where the pieces may leave it open which they are.
+
+    An atom is one number, so where no two pieces hold at once, they say what the number is.
+    """
+    if len(pieces) == 1 and pieces[0][0] is EVERYWHERE:
+        return pieces[0][1].key()
+    if not 0 < len(pieces) <= TOLD_APART:
         return None
-    return ("equal", n, frozenset((first[0][1].key(), second[0][1].key())))
+    for k, (region, _) in enumerate(pieces):
+        if any(region.both(other) is not None for other, _ in pieces[:k]):
+            return None
+    return frozenset([(region.key(), value.key()) for region, value in pieces])
 
 
 def _places(program: Program, step: Step) -> int:
@@ -189,15 +220,19 @@ def _counted(self: Elements, context: Context, step: Step, place: Place) -> list
         raise NotAffine
     if any(fact is None or fact.step != 0 or fact.lo != number for fact, number in ((into, 0), (ones, 1))):
         raise NotAffine
-    n, size = step.eqn.invars[1].aval.shape[0], step.eqn.invars[0].aval.shape[0]
+    n, size = step.eqn.invars[1].aval.shape[-2], step.eqn.invars[0].aval.shape[-1]
     inside = None if where is None else summarised(where)
     drops = step.eqn.params["mode"].name == "FILL_OR_DROP"
     if inside is None or not (drops or (type(inside.lo) is int and inside.lo >= 0 and inside.hi < size)):
         raise NotAffine
     info = dtype_info(step.eqn.outvars[0].aval.dtype)
     dtype = step.eqn.invars[1].aval.dtype
-    at = self.held(self.value(context, slot, (self.any_of(n), Linear(0))), dtype)
-    name = _count_name(n, at, [(EVERYWHERE, place[0])])
+    deep, self.depth = self.depth, min(self.depth, max(self.deepest - BEHIND, 0))
+    try:
+        at = self.held(self.value(context, slot, (*place[:-1], self.any_of(n), Linear(0))), dtype)
+    finally:
+        self.depth = deep
+    name = _count_name(n, at, [(EVERYWHERE, place[-1])])
     if name is None or not 0 < n <= min(info.max, NEAR):
         raise NotAffine
     return [(EVERYWHERE, self.atom(("sum", *name), f"v{step.outs[0]}", 0, n))]
@@ -235,8 +270,37 @@ def _summed(self: Elements, context: Context, step: Step, place: Place) -> list[
     known = summarised(context.env[step.outs[0]])
     if type(known.lo) is int and type(known.hi) is int:
         guards += [value - known.lo, Linear(known.hi) - value]
+    if running and (at.const < 0 or not at.terms):
+        return _before_the_next(self, context, step, place, guards, value)
     region = EVERYWHERE.where(*guards)
     return [] if region is None else [(region, value)]
+
+
+def _before_the_next(
+    self: Elements, context: Context, step: Step, place: Place, guards: list[Linear], value: Linear
+) -> list[Piece]:
+    """A running sum at one place before another: with what is counted there it is the next one, which has bounds too.
+
+    Both are true sums, as is checked before.
+    """
+    axis = int(step.eqn.params["axis"])
+    at, last = place[axis], step.eqn.invars[0].aval.shape[axis] - 1
+    lo, hi = at.bounds({})
+    most = summarised(context.env[step.outs[0]]).hi
+    pieces = [(region, value)] if (region := EVERYWHERE.where(*guards)) is not None else []
+    made = made_by(context.program, step.ins[0])
+    if made is None or (made.eqn.primitive is not _ADDED and made.eqn.primitive is not _SUM):
+        return pieces
+    if type(most) is not int or lo >= last or not pieces:
+        return pieces
+    counts = self.value(context, step.ins[0], (*place[:axis], at + 1, *place[axis + 1 :]))
+    added = self.held(counts, step.eqn.invars[0].aval.dtype)
+    if len(added) != 1 or added[0][0] is not EVERYWHERE:
+        return pieces
+    found = [EVERYWHERE.where(*guards, Linear(last - 1) - at, Linear(most) - value - added[0][1])]
+    if hi >= last:
+        found.append(EVERYWHERE.where(*guards, at - last))
+    return [(region, value) for region in found if region is not None]
 
 
 def _total(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:

@@ -40,6 +40,7 @@ from redzone.prove.witness import (
     breaking,
     by_turns,
     corners,
+    evenly,
     far_away,
     find_witness,
     has_sizes,
@@ -76,6 +77,8 @@ LARGE: Final = 600
 SEEN: Final = 100
 #: How many points of the exact stage are tried with other inputs.
 POINTS: Final = 2
+#: How many more inputs are tried where arrays of integers are promised to lie between two numbers.
+EVENLY: Final = 6
 #: How many numbers of such a point are tried for other inputs.
 OTHER: Final = 3
 #: An index that goes over more than such a part of a narrow type may go as far as that does: `i * i // 2` of bytes.
@@ -180,8 +183,9 @@ class Seeking:
         inputs, facts = self.traced.inputs, self.facts
         jaxprs = self.analysis.inventory.keep
         edges = (at_the_edges(jaxprs, inputs, facts), at_one_place(jaxprs, inputs, facts))
-        tried = itertools.chain(*edges, at_the_ends(inputs, facts), by_turns(inputs, facts), at_random(inputs, facts))
-        found = self.shown(near, tried, self.guesses, self.tried, DRAWS + EDGES)
+        alike = (at_the_ends(inputs, facts), by_turns(inputs, facts), evenly(inputs, facts))
+        tried = itertools.chain(*edges, *alike, at_random(inputs, facts))
+        found = self.shown(near, tried, self.guesses, self.tried, DRAWS + EDGES + EVENLY)
         left = [site for site in near if id(site.eqn) not in found]
         if left and self.guesses.left <= 0:
             # Runs that long were cut short: the plainest inputs once more, to the end.

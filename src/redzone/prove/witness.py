@@ -43,6 +43,8 @@ ENDS: Final = 3
 #: How many inputs are tried one by one with a number that is far from the plain ones, and which.
 ALONE: Final = 3
 HUGE: Final = 1_000_000
+#: How far above the least of a promise an array is tried that holds one number.
+BETWEEN: Final = 5
 #: What is taken from 1 by a remainder, and rounds to 1.
 BELOW: Final = -1e-9
 
@@ -558,10 +560,29 @@ def at_the_ends(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict
 
 def by_turns(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
     """Arrays of which each element differs from its neighbours, as many as there can be."""
-    numbers = [i for i, s in enumerate(inputs) if dtype_info(getattr(s.aval, "dtype", None)).kind in "biu"]
+    numbers = [i for i, s in enumerate(inputs) if dtype_info(getattr(s.aval, "dtype", None)).kind in "biuf"]
     arrays = [i for i in numbers if _is_small(inputs[i])]
     for first in (1, 0) if arrays else ():
         yield {i: _alternating(inputs[i], facts[i], first) for i in arrays}
+
+
+def evenly(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
+    """Arrays of one number between the ends of a promise, as of one instruction; and of the least, one at its top."""
+    kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
+    closed = [i for i, s in enumerate(inputs) if kinds[i] in "iu" and not (s.open_above or s.open_below)]
+    arrays = [i for i in closed if _is_small(inputs[i])]
+    ends = {i: summarised(facts[i]) for i in closed}
+    for by in range(1, BETWEEN) if arrays else ():
+        between = {i: end.lo + by for i, end in ends.items() if end.lo + by < end.hi}
+        if not between.keys() & arrays:
+            break
+        yield {i: plain_value(inputs[i], facts[i], number) for i, number in between.items()}
+    least = {i: plain_value(inputs[i], facts[i], end.lo) for i, end in ends.items()}
+    for i in arrays[:ALONE]:
+        for at in (-1, 0):
+            alone = np.array(least[i])
+            alone.flat[at] = ends[i].hi
+            yield least | {i: alone}
 
 
 def _alternating(source: Input, fact: Fact, first: int) -> Any:
