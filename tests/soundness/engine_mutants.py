@@ -1096,7 +1096,7 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "what has room for no more is filled to one less",
-        "engine.filled:up_to_end",
+        "engine.forward:up_to_end",
         lambda right: lambda *args: Fact(0, 99),
         "cursors.where_the_next_would_go",
     ),
