@@ -8,7 +8,6 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import importlib
-import math
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -745,12 +744,6 @@ ENGINE_MUTANTS = [
         "prove.finite:_reaches",
         lambda right: lambda dtype: 0.0,
         "readings.more_than_half_a_float_holds_times_nothing",
-    ),
-    EngineMutant(
-        "a number is finite in types that do not hold it",
-        "prove.finite:_reach",
-        lambda right: lambda atom: math.inf,
-        "readings.left_out_by_more_than_half_a_float_holds_times_nothing",
     ),
     EngineMutant(
         "every function of finite numbers is finite",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from typing import Any
 
@@ -119,6 +120,7 @@ def test_what_is_masked_does_not_show(first):
         ("has_infinite", False, readings.a_table_with_infinity_in_it_times_nothing),
         ("_from_outside", [], readings.infinity_handed_on_and_written_times_nothing),
         ("_from_outside", [], readings.logarithms_added_in_a_loop_times_nothing),
+        ("_reach", math.inf, readings.left_out_by_more_than_half_a_float_holds_times_nothing),
     ],
 )
 def test_numbers_that_are_taken_for_finite_are_found(monkeypatch, name, answer, function):
