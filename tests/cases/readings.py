@@ -315,6 +315,17 @@ def spread_to_rows_as_they_are(x, p):
     return x[jnp.where(lax.broadcast_in_dim(same, (5, 5, 2), (0, 1)), p, 0)]  #: safe
 
 
+@case(f32(4), i32(min=1, max=100), i32(min=32, max=40))
+def shifted_out_of_its_type(x, j, k):
+    # What is left then is up to the machine: 0 on many, and on others j shifted by k modulo 32.
+    return x[lax.shift_left(j, k) & 7]  #: unknown
+
+
+@case(f32(4), i32(min=1, max=100), i32(min=3, max=8))
+def shifted_within_its_type(x, j, k):
+    return x[lax.shift_left(j, k) & 7]  #: safe
+
+
 @case(f32(5), f32())
 def divided_by_zeros_of_both_signs(x, a):
     above, below = a / 0.0, a / -0.0

@@ -223,8 +223,8 @@ class _Bits(_Words):
     def __init__(self, z3: Any, wide: int) -> None:
         super().__init__(z3)
         self.wide = wide
-        self.by_zero = 0
-        """How many quotients by zero were met: each element's is a number of its own."""
+        self.open = 0
+        """How many results were met of which nothing is said: each element's is a number of its own."""
 
     def atom(self, atom: Atom) -> Any:
         return self.known.setdefault(atom, self.z3.BitVec(self.name(atom), self.wide))
@@ -272,13 +272,12 @@ class _Bits(_Words):
             # Division by zero is whatever the machine makes of it: nothing is said of it.
             divide, remain = (lambda x, y: x / y, z3.SRem) if signed else (z3.UDiv, z3.URem)
             whole = divide(a, b) if name == "div_p" else remain(a, b)
-            self.by_zero += 1
-            other = z3.BitVec(f"by_zero_{self.by_zero}", width)
-            return z3.If(b == 0, other, whole)
-        # A shift by the width or more gives 0, or the sign.
+            return z3.If(b == 0, self.anything(width), whole)
+        # So is a shift by the width or more.
         far = z3.UGE(b, z3.BitVecVal(width, width))
-        if name == "shift_left_p":
-            return z3.If(far, z3.BitVecVal(0, width), a << b)
-        if name == "shift_right_logical_p":
-            return z3.If(far, z3.BitVecVal(0, width), z3.LShR(a, b))
-        return z3.If(far, a >> z3.BitVecVal(width - 1, width), a >> b)
+        shifted = a << b if name == "shift_left_p" else z3.LShR(a, b) if name == "shift_right_logical_p" else a >> b
+        return z3.If(far, self.anything(width), shifted)
+
+    def anything(self, width: int) -> Any:
+        self.open += 1
+        return self.z3.BitVec(f"anything_{self.open}", width)
