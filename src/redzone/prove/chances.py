@@ -15,8 +15,9 @@ from redzone.access.site import Site, column_of
 from redzone.domains import Fact
 from redzone.engine import Seen
 from redzone.frontend.trace import Input
+from redzone.prove.candidates import DRAWS
 from redzone.prove.concrete_random import is_key
-from redzone.prove.witness import DRAWS, may_be_key, random_key
+from redzone.prove.plain import may_be_key, random_key
 
 #: How many indices are looked at for each time that one should leave; how many keys are tried at least and at most.
 FOR_ONE: Final = 5

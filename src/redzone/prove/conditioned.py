@@ -18,6 +18,7 @@ from redzone.domains import Fact, summarised
 from redzone.domains.symbolic import is_symbolic
 from redzone.engine import Analysis, Seen
 from redzone.frontend.trace import Traced
+from redzone.prove.breaking import hanging_on
 from redzone.prove.conditions import (
     Common,
     Proposal,
@@ -33,13 +34,13 @@ from redzone.prove.made_of import leaves_made_of
 from redzone.prove.masks import masked_sites
 from redzone.prove.need import FAR, Need
 from redzone.prove.pieces import Work
+from redzone.prove.plain import has_sizes, is_free
 from redzone.prove.purse import Purse
 from redzone.prove.seeking import LARGE, Seeking, is_integer, is_near
 from redzone.prove.states import is_flag
 from redzone.prove.sweep import Sweep, relevant
 from redzone.prove.trials import Trials
 from redzone.prove.violations import Use
-from redzone.prove.witness import hanging_on, has_sizes, is_free
 from redzone.stages import recorded, staged
 
 #: How many different sets of conditions are validated one by one.

@@ -14,7 +14,7 @@ import numpy as np
 
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.frontend.trace import Input
-from redzone.prove.witness import is_free
+from redzone.prove.plain import is_free
 
 #: How many inputs are tried, and what that may cost.
 COUNTED: Final = 160

@@ -20,6 +20,7 @@ from redzone.frontend.trace import Traced
 from redzone.prove.alone import inside_alone
 from redzone.prove.blame import loss_of, lost_at
 from redzone.prove.buffers import Buffers
+from redzone.prove.candidates import DRAWS, at_random, beside_none
 from redzone.prove.chain import chain_of
 from redzone.prove.conditioned import EACH, Conditioned, together
 from redzone.prove.conditions import Proposal, Told, as_conditions
@@ -31,13 +32,13 @@ from redzone.prove.made_of import leaves_made_of
 from redzone.prove.masks import masked_sites
 from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
+from redzone.prove.plain import has_sizes
 from redzone.prove.plainer import plainer
 from redzone.prove.purse import Purse
 from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SEEN, SHORT, is_near, is_outside
 from redzone.prove.seen import is_close
 from redzone.prove.trials import stays_in_lanes
 from redzone.prove.unused import UNUSED, unused
-from redzone.prove.witness import DRAWS, at_random, beside_none, has_sizes
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness

@@ -11,7 +11,7 @@ from redzone.domains import Fact, dtype_info
 from redzone.frontend.compat import Literal, primitives
 from redzone.frontend.trace import Input
 from redzone.prove.need import beside
-from redzone.prove.witness import is_free, plain_value
+from redzone.prove.plain import is_free, plain_value
 
 #: How many numbers are tried, each with its two neighbours.
 NUMBERS: Final = 4

@@ -9,7 +9,7 @@ import numpy as np
 
 from redzone.domains import Fact, dtype_info
 from redzone.frontend.trace import Input
-from redzone.prove.witness import is_free, plain_value
+from redzone.prove.plain import is_free, plain_value
 
 #: Numbers up to this are near.
 NEAR: Final = 1000

@@ -16,6 +16,8 @@ from redzone.domains.fact import least, most
 from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, Seen
 from redzone.frontend.trace import Input, Traced
+from redzone.prove.breaking import beyond_each, breaking, find_witness
+from redzone.prove.candidates import DRAWS, at_random, at_the_ends, by_turns, corners, evenly, far_away, one_of_each
 from redzone.prove.chances import FEWEST, KEYS, OTHERS, by_chance, keyed_in_turn, keys_among, keys_worth_trying
 from redzone.prove.concrete_nan import nothing_but_nan
 from redzone.prove.conditions import Proposal
@@ -24,32 +26,14 @@ from redzone.prove.edges import EDGES, at_numbers, at_one_place, at_the_edges
 from redzone.prove.made_of import begins_by_itself, ends_by_itself, is_bool, leaves_made_of
 from redzone.prove.masks import Thrown
 from redzone.prove.need import Need
+from redzone.prove.plain import has_sizes, is_free, keeps, plain_value
 from redzone.prove.purse import Purse
 from redzone.prove.reach import NEAR
 from redzone.prove.replay import Replay
 from redzone.prove.sized import at_sizes, number
 from redzone.prove.states import STATES, states
 from redzone.prove.violations import inputs_at
-from redzone.prove.witness import (
-    DRAWS,
-    TRIES,
-    Replays,
-    at_random,
-    at_the_ends,
-    beyond_each,
-    breaking,
-    by_turns,
-    corners,
-    evenly,
-    far_away,
-    find_witness,
-    has_sizes,
-    is_free,
-    keeps,
-    one_of_each,
-    plain_value,
-    witnesses,
-)
+from redzone.prove.witness import TRIES, Replays, witnesses
 from redzone.report.model import Witness
 from redzone.stages import recorded, staged
 

@@ -15,7 +15,7 @@ from redzone.domains import Fact, dtype_info
 from redzone.domains.symbolic import is_symbolic
 from redzone.frontend.trace import Input
 from redzone.prove.need import FAR, Need
-from redzone.prove.witness import plain_value
+from redzone.prove.plain import plain_value
 
 #: How many states are tried.
 STATES: Final = 10
