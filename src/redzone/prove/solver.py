@@ -279,5 +279,6 @@ class _Bits(_Words):
         return z3.If(far, self.anything(width), shifted)
 
     def anything(self, width: int) -> Any:
+        """A number of which nothing is said, as no other result is."""
         self.open += 1
         return self.z3.BitVec(f"anything_{self.open}", width)
