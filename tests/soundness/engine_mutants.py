@@ -184,7 +184,9 @@ def _at_first(right: Any) -> Any:
 
 
 def _any_share(right: Any) -> Any:
-    return lambda env, step, found, plain: right([*env, Fact(0.0, 1.0)], step, found._replace(share=-1), plain)
+    return lambda self, program, env, step, plain: right(
+        self._replace(share=-1), program, [*env, Fact(0.0, 1.0)], step, plain
+    )
 
 
 def _any_difference(right: Any) -> Any:
@@ -425,7 +427,7 @@ LOOPS, REFINE, FORWARD, NARROWING = "engine.loops", "engine.refine", "engine.for
 ENGINE_MUTANTS = [
     EngineMutant(
         "a conjunction fails by its first part",
-        "engine.forward:beside",
+        "engine.selects:beside",
         _fails_by_its_first_part,
         "real_bugs.intended_by_the_library",
     ),
@@ -576,7 +578,9 @@ ENGINE_MUTANTS = [
     EngineMutant(
         "branches join low only", f"{FORWARD}:join", lambda right: _one_sided_join, "battery.every_arithmetic"
     ),
-    EngineMutant("a select's cases swapped", f"{FORWARD}:_chosen", _swapped_cases, "algorithms.knapsack_by_selects"),
+    EngineMutant(
+        "a select's cases swapped", "engine.selects:_chosen", _swapped_cases, "algorithms.knapsack_by_selects"
+    ),
     EngineMutant("one iteration too few", f"{LOOPS}:count_exactly", _shorter_trip, "battery.carries"),
     EngineMutant("counters never overflow", "engine.growing:_after", _never_overflows, "battery.counters_that_wrap"),
     EngineMutant("growth for fewer iterations", "engine.resting:bounded_growth", _grown_less, "battery.carries"),
@@ -708,7 +712,7 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "an index counts from before the end",
-        f"{FORWARD}:from_the_end",
+        "engine.selects:from_the_end",
         lambda right: lambda i, n: right(i, n - 1),
         "algorithms.knapsack_by_selects",
     ),
@@ -790,7 +794,9 @@ ENGINE_MUTANTS = [
         lambda right: lambda a, b: a,
         "arithmetic.a_hash_of_many_that_starts_outside",
     ),
-    EngineMutant("any share lies between", f"{FORWARD}:within", _any_share, "floats.on_the_way_beyond_another"),
+    EngineMutant(
+        "any share lies between", "engine.between:Between.closer", _any_share, "floats.on_the_way_beyond_another"
+    ),
     EngineMutant(
         "any difference will do", "engine.between:_taken_from", _any_difference, "floats.on_the_way_from_another"
     ),
@@ -809,8 +815,8 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "of three cases the first is taken",
-        f"{FORWARD}:Runner.switch",
-        lambda right: lambda self, program, env, step: env[step.ins[1]],
+        "engine.selects:_switch",
+        lambda right: lambda runner, program, env, step: env[step.ins[1]],
         "cursors.moved_too_far_by_one_of_three_in_each_lane",
     ),
     EngineMutant(
@@ -1089,7 +1095,7 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "what has room for no more is filled to one less",
-        "engine.forward:up_to_end",
+        "engine.filled:Filled.closer",
         lambda right: lambda *args: Fact(0, 99),
         "cursors.where_the_next_would_go",
     ),

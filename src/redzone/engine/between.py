@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, meet, summarised
-from redzone.engine.program import Step
+from redzone.engine.program import Program, Step
 from redzone.engine.rounding import settled
 from redzone.frontend.compat import Literal, primitives
 from redzone.rules import floats
@@ -40,6 +40,12 @@ class Between(NamedTuple):
     share: int
     rounded: bool
 
+    def closer(self, program: Program, env: list[Any], step: Step, plain: Fact) -> Fact:
+        """What such a sum can be, of which `plain` is what the rule says."""
+        a, b, t = (summarised(env[slot]) for slot in (self.first, self.second, self.share))
+        result = bounded(summarised(plain), a, b, t, self.rounded)
+        return (meet(plain, result) or plain) if type(plain.lo) is np.ndarray else result
+
 
 def operands(frame: Frame, eqn: Any) -> tuple[Any, Any, Any, bool] | None:
     """For a float32 sum between two numbers: these, the share, whether no a can be a product yet; None for another."""
@@ -58,13 +64,6 @@ def operands(frame: Frame, eqn: Any) -> tuple[Any, Any, Any, bool] | None:
                 if type(whole) is Literal and whole.val == 1 and settled(frame, t):
                     return a, b, t, False
     return None
-
-
-def within(env: list[Any], step: Step, found: Between, plain: Fact) -> Fact:
-    """What such a sum can be, of which `plain` is what the rule says."""
-    a, b, t = (summarised(env[slot]) for slot in (found.first, found.second, found.share))
-    result = bounded(summarised(plain), a, b, t, found.rounded)
-    return (meet(plain, result) or plain) if type(plain.lo) is np.ndarray else result
 
 
 def bounded(plain: Fact, a: Fact, b: Fact, t: Fact, rounded: bool) -> Fact:

@@ -31,6 +31,23 @@ class Filled(NamedTuple):
     below: bool
     """Whether the sum is at most the end."""
 
+    def closer(self, program: Program, env: list[Any], step: Step, plain: Fact) -> Fact:
+        """What such a sum can be, of which `plain` is what the rule says."""
+        facts = [env[slot] for slot in (self.number, self.added, self.end)]
+        if any(fact is None for fact in facts) or type(plain.lo) is np.ndarray:
+            return plain
+        p, n, c = (summarised(fact) for fact in facts)
+        info = dtype_info(step.eqn.outvars[0].aval.dtype)
+        if any(type(end) is not int for fact in (p, n, c) for end in (fact.lo, fact.hi)):
+            return plain
+        if c.hi - p.lo > info.max or c.lo - p.hi < info.min:
+            return plain
+        pick = min if self.below else max
+        lo, hi = pick(p.lo + n.lo, c.lo), pick(p.hi + n.hi, c.hi)
+        if lo < info.min or hi > info.max:
+            return plain
+        return meet(plain, Fact(lo, hi, 0 if lo == hi else 1)) or plain
+
 
 def filled_up(program: Program, step: Step) -> Filled | None:
     """For a sum of a number and the lesser, or greater, of another and what is left to an end."""
@@ -53,21 +70,3 @@ def filled_up(program: Program, step: Step) -> Filled | None:
             if same and p not in program.unknown and not is_anew(program, p):
                 return Filled(number, added, rest.ins[0], limited.eqn.primitive is _MIN)
     return None
-
-
-def up_to_end(env: list[Any], step: Step, found: Filled, plain: Fact) -> Fact:
-    """What such a sum can be, of which `plain` is what the rule says."""
-    facts = [env[slot] for slot in (found.number, found.added, found.end)]
-    if any(fact is None for fact in facts) or type(plain.lo) is np.ndarray:
-        return plain
-    p, n, c = (summarised(fact) for fact in facts)
-    info = dtype_info(step.eqn.outvars[0].aval.dtype)
-    if any(type(end) is not int for fact in (p, n, c) for end in (fact.lo, fact.hi)):
-        return plain
-    if c.hi - p.lo > info.max or c.lo - p.hi < info.min:
-        return plain
-    pick = min if found.below else max
-    lo, hi = pick(p.lo + n.lo, c.lo), pick(p.hi + n.hi, c.hi)
-    if lo < info.min or hi > info.max:
-        return plain
-    return meet(plain, Fact(lo, hi, 0 if lo == hi else 1)) or plain

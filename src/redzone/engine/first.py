@@ -50,6 +50,33 @@ class First(NamedTuple):
     values: int = -1
     """Among which it is looked for there, if that is known."""
 
+    def closer(self, program: Program, env: list[Any], step: Step, plain: Fact) -> Fact:
+        """What such an element can be, of which `plain` is what the rule says."""
+        q, at, flags, truth = step.ins[0], env[step.ins[1]], env[self.flags], 1
+        if self.how is not None:
+            truth, values = self.how.truth, env[self.values] if self.values >= 0 else None
+            if values is not None and not self.how.is_end(values):
+                return plain
+        where = _where(program, env, self.flags, truth, q)
+        found: Fact | None = None
+        if where is not None:
+            if type(where.lo) is np.ndarray and type(flags.hi) is np.ndarray and where.lo.shape == flags.hi.shape:
+                # Elements of which it never holds are none of these.
+                possible = flags.hi > 0 if truth else flags.lo < 1
+                if possible.any() and where.lo.dtype != object:
+                    kept = summarised(settle(where.lo[possible], where.hi[possible], where.nan))
+                    lo, hi = np.where(possible, where.lo, kept.lo), np.where(possible, where.hi, kept.hi)
+                    where = settle(lo, hi, where.nan)
+            found = step.rule.apply(step.eqn, where, at)  # type: ignore[union-attr]
+        if not _is_any(env, self):
+            none = _where(program, env, self.flags, 1 - truth, q)
+            if none is not None:
+                other: Fact = step.rule.apply(step.eqn, none, scalar(0))  # type: ignore[union-attr]
+                if found is None or not leq(other, found):
+                    found = join(other, found) if found is not None else other
+                    found = _tabulated(program, env, step, self, found)
+        return plain if found is None else meet(plain, found) or plain
+
 
 def first_of(program: Program, step: Step) -> First | None:
     """For an element of a row, read where the first of as many bools is true."""
@@ -70,33 +97,6 @@ def first_of(program: Program, step: Step) -> First | None:
     steps, source = _plan(program, step.outs[0]) or ((), -1)
     counts = _counts(program, flags) if how is None or how.truth else ()
     return First(flags, counts, steps, source, how, made.ins[1] if len(made.ins) > 1 else -1)
-
-
-def read_first(program: Program, env: list[Any], step: Step, first: First, plain: Fact) -> Fact:
-    """What such an element can be, of which `plain` is what the rule says."""
-    q, at, flags, truth = step.ins[0], env[step.ins[1]], env[first.flags], 1
-    if first.how is not None:
-        truth, values = first.how.truth, env[first.values] if first.values >= 0 else None
-        if values is not None and not first.how.is_end(values):
-            return plain
-    where = _where(program, env, first.flags, truth, q)
-    found: Fact | None = None
-    if where is not None:
-        if type(where.lo) is np.ndarray and type(flags.hi) is np.ndarray and where.lo.shape == flags.hi.shape:
-            # Elements of which it never holds are none of these.
-            possible = flags.hi > 0 if truth else flags.lo < 1
-            if possible.any() and where.lo.dtype != object:
-                kept = summarised(settle(where.lo[possible], where.hi[possible], where.nan))
-                where = settle(np.where(possible, where.lo, kept.lo), np.where(possible, where.hi, kept.hi), where.nan)
-        found = step.rule.apply(step.eqn, where, at)  # type: ignore[union-attr]
-    if not _is_any(env, first):
-        none = _where(program, env, first.flags, 1 - truth, q)
-        if none is not None:
-            other: Fact = step.rule.apply(step.eqn, none, scalar(0))  # type: ignore[union-attr]
-            if found is None or not leq(other, found):
-                found = join(other, found) if found is not None else other
-                found = _tabulated(program, env, step, first, found)
-    return plain if found is None else meet(plain, found) or plain
 
 
 def _where(program: Program, env: list[Any], flags: int, truth: int, slot: int) -> Fact | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import functools
 from collections import Counter
 from collections.abc import Callable
 from typing import Any, Final
@@ -11,59 +10,31 @@ from typing import Any, Final
 import numpy as np
 
 from redzone.access.site import Site
-from redzone.domains import FALSE, Fact, dtype_info, join, leq, meet, settle, summarised
-from redzone.domains.fact import is_small
+from redzone.domains import Fact, join, meet
 from redzone.domains.symbolic import at_most, is_inconclusive, larger, smaller
 from redzone.engine.assumptions import held, hold, learnt
-from redzone.engine.between import Between, within
+from redzone.engine.blends import blend
 from redzone.engine.columns import column_facts
-from redzone.engine.either import beside
-from redzone.engine.filled import Filled, filled_up, up_to_end
-from redzone.engine.first import first_of, read_first
 from redzone.engine.hot import dotted
-from redzone.engine.idioms import FLOOR_DIVIDE
-from redzone.engine.interleaved import Interleaved, interleaved, put_together
-from redzone.engine.kinds import narrows
-from redzone.engine.levels import ALL, HERE
+from redzone.engine.kinds import asked_by
+from redzone.engine.levels import ALL
+from redzone.engine.looks import FINDERS, look_at
 from redzone.engine.loops import run_scan, run_while
-from redzone.engine.mass import before, running_sum, summed
-from redzone.engine.one_of import with_one_more
-from redzone.engine.partition import Partition, limited, partition
-from redzone.engine.parts import limited_part, part_of_sum
+from redzone.engine.mass import summed
 from redzone.engine.program import CALL, COND, MORE, OBSERVE, SCAN, SIMPLE, Program, Step
-from redzone.engine.refine import BLENDED, Refiner, is_flag
+from redzone.engine.refine import BLENDED, Refiner
 from redzone.engine.relations import Infeasible
-from redzone.engine.remaining import Remaining, left_over, remaining
-from redzone.engine.rounding import ADDED_ONCE
-from redzone.engine.share import quotient
-from redzone.engine.tabulate import SPREAD, one_source, tabulated
-from redzone.engine.wrapping import from_the_end, wrapped_by
+from redzone.engine.selects import select
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES
-from redzone.rules.table import SAME, top_of
+from redzone.rules.table import top_of
 from redzone.stages import Recorder
 
 _SELECT: Final = RULES[primitives()["select_n_p"]]
-_ADD: Final = RULES[primitives()["add_p"]]
-_SUB: Final = RULES[primitives()["sub_p"]]
-_MUL: Final = RULES[primitives()["mul_p"]]
-_CONVERT: Final = primitives()["convert_element_type_p"]
-_DIV: Final = RULES[primitives()["div_p"]]
-_READ: Final = RULES[primitives()["dynamic_slice_p"]]
-#: What puts two padded arrays into one.
-_JOINING: Final = frozenset((_ADD, ADDED_ONCE, *(RULES[primitives()[n]] for n in ("or_p", "xor_p", "max_p", "min_p"))))
-#: The rules whose steps are looked at closer, or computed in another way.
-_MORE: Final[dict[Any, Any]] = {
-    _SELECT: _SELECT,
-    **{RULES[primitives()[n]]: summed for n in ("cumsum_p", "reduce_sum_p")},
-    RULES[primitives()["dot_general_p"]]: dotted,
-    _DIV: _DIV,
-    _READ: _READ,
-    FLOOR_DIVIDE: FLOOR_DIVIDE,
-    **dict.fromkeys(BLENDED | _JOINING, BLENDED),
-}
-#: A sum beyond this has the bounds of its integer type.
-_NEAR: Final = 2**30
+_DOT: Final = RULES[primitives()["dot_general_p"]]
+_SUMS: Final = frozenset((_DOT, *(RULES[primitives()[name]] for name in ("cumsum_p", "reduce_sum_p"))))
+#: The rules of steps of which more may be known by how their operands are made.
+_LOOKED_AT: Final = BLENDED | FINDERS.keys()
 #: How many iterations of loops are gone through one by one in all, where that may settle an access.
 TURNS: Final = 64
 
@@ -230,22 +201,17 @@ class Runner:
         kind = step.kind
         if kind == SIMPLE:
             rule, ins, outs, special = step.rule, step.ins, step.outs, program.special
-            more = _MORE.get(rule)
             self.looked = None
             try:
                 if special is not None and step in special:
                     env[outs[0]] = special[step](env)
                     return
-                if more is not None:
-                    if more is _SELECT:
-                        env[outs[0]] = self.select(program, env, step)
-                        return
-                    if more is summed:
-                        env[outs[0]] = summed(program, env, step)
-                        return
-                    if more is dotted:
-                        env[outs[0]] = dotted(program, env, step)
-                        return
+                if rule is _SELECT:
+                    env[outs[0]] = select(self, program, env, step)
+                    return
+                if rule in _SUMS:
+                    env[outs[0]] = dotted(program, env, step) if rule is _DOT else summed(program, env, step)
+                    return
                 count = len(ins)
                 if count == 2:
                     result = rule.apply(step.eqn, env[ins[0]], env[ins[1]])  # type: ignore[union-attr]
@@ -257,23 +223,8 @@ class Runner:
                 result = self.gave_up(step, error)
             if len(outs) == 1:
                 env[outs[0]] = result if type(result) is Fact else result[0]
-                if more is not None:
-                    if more is _DIV:
-                        env[outs[0]] = quotient(program, env, step)
-                    elif more is FLOOR_DIVIDE:
-                        if step.extra is None:
-                            step.extra = part_of_sum(program, step) or False
-                            step.volatile = bool(step.extra)
-                        if step.extra:
-                            env[outs[0]] = limited_part(env, step, step.extra, env[outs[0]])
-                    elif more is _READ:
-                        if step.extra is None:
-                            step.extra = first_of(program, step) or False
-                            step.volatile = bool(step.extra)
-                        if step.extra:
-                            env[outs[0]] = read_first(program, env, step, step.extra, env[outs[0]])
-                    elif step.extra is not False:
-                        self.blend(program, env, step)
+                if rule in _LOOKED_AT and step.extra is not False:
+                    self.look_closer(program, env, step)
             else:
                 for out, fact in zip(outs, result, strict=True):
                     if out >= 0:
@@ -293,6 +244,17 @@ class Runner:
             self.call(env, step, context)
         else:
             run_while(self, env, step, context)
+
+    def look_closer(self, program: Program, env: list[Any], step: Step) -> None:
+        """Put what is known of a step by how its operands are made in the place of what its rule says."""
+        found = step.extra
+        if found is None:
+            found = step.extra = look_at(program, step) or (() if step.rule in BLENDED else False)
+            step.volatile = bool(found)
+        if type(found) is list or found == ():
+            blend(self, program, env, step)
+        elif found:
+            env[step.outs[0]] = found.closer(program, env, step, env[step.outs[0]])
 
     def changed_steps(
         self,
@@ -349,111 +311,6 @@ class Runner:
             old = self.facts.get(id(eqn))
             self.facts[id(eqn)] = facts if old is None else [join(a, b) for a, b in zip(old, facts, strict=True)]
 
-    # Selects
-
-    def select(self, program: Program, env: list[Any], step: Step) -> Fact:
-        self.looked = []
-        which = env[step.ins[0]]
-        if which.step == 0 and type(which.lo) is int:
-            taken: Fact = env[step.ins[1 + min(max(which.lo, 0), len(step.ins) - 2)]]
-            return taken
-        eqn = step.eqn
-        by_number = dtype_info(eqn.invars[0].aval.dtype).kind != "b"
-        if len(step.ins) != 3 or (by_number and not _is_between(which, 0, 1)):
-            return self.switch(program, env, step)
-        if by_number:
-            step.extra = step.extra or ()
-        elif step.extra is None:
-            step.extra = wrapped_by(program, step) or ()
-        if type(step.extra) is int:
-            counted = from_the_end(env[step.ins[1]], step.extra)
-            if counted is not None:
-                return counted
-            step.extra = ()
-        kept = type(which.lo) is np.ndarray
-        cases: tuple[Fact | None, Fact | None] = (env[step.ins[1]], env[step.ins[2]])
-        if (
-            (cases[0].step or cases[1].step)  # type: ignore[union-attr]
-            and dtype_info(eqn.outvars[0].aval.dtype).kind != "b"
-            and (program.defs.get(step.ins[0]) is not None or step.ins[0] in program.equal)
-        ):
-            cases = self.refined_cases(program, env, step, kept)
-        first, second = cases
-        if first is None or second is None:
-            return first or second or env[step.ins[1]]
-        if kept:
-            return _chosen(which, first, second)
-        result = join(first, second)
-        if type(result.lo) is int and type(result.hi) is int and result.hi - result.lo > SPREAD:
-            self.looked.append({one_source(program, step.outs[0])})
-            return tabulated(program, env, step, result)
-        return result
-
-    def switch(self, program: Program, env: list[Any], step: Step) -> Fact:
-        """A select by a number: what each case holds where that is its number, joined."""
-        which, cases = env[step.ins[0]], step.ins[1:]
-        plain: Fact = _SELECT.apply(step.eqn, which, *[env[slot] for slot in cases])
-        asked, masks = narrows(program, step.ins[0]), program.behind()
-        if not plain.step or not _is_between(which, 0, len(cases) - 1) or not any(asked & masks[s] for s in cases):
-            return plain
-        level = HERE if step.eqn.invars[0].aval.shape else ALL
-        bounds, found = summarised(which), list[Fact]()
-        for k in range(bounds.lo, bounds.hi + 1):
-            fact = self.value_where(program, env, step.ins[0], k, cases[k], level)
-            if fact is not None:
-                found.append(fact)
-        return functools.reduce(join, found) if found else plain
-
-    def refined_cases(
-        self, program: Program, env: list[Any], step: Step, kept: bool
-    ) -> tuple[Fact | None, Fact | None]:
-        """What a select's two cases hold where each is taken.
-
-        Where one case already holds all that the other can be, looking closer at the other changes nothing.
-        """
-        level = HERE if step.eqn.invars[0].aval.shape else ALL
-        cases: list[Fact | None] = [env[step.ins[1]], env[step.ins[2]]]
-        related = step.extra
-        if not related:
-            related = step.extra = related_cases(program, step)
-        for k in (0, 1) if related[1] and (not related[0] or _is_wider(cases[0], cases[1])) else (1, 0):
-            if related[k]:
-                cases[k] = self.refined(program, env, step, k, level)
-            mine, other = cases[k], cases[1 - k]
-            if mine is not None and other is not None and not kept and _is_wider(mine, other):
-                return mine, mine
-        return cases[0], cases[1]
-
-    def refined(self, program: Program, env: list[Any], step: Step, k: int, level: Any) -> Fact | None:
-        """What a select's case holds where it is taken; None where it never is."""
-        case = step.ins[1 + k]
-        fact = self.value_where(program, env, step.ins[0], k, case, level)
-        key = ("either", step.ins[0], k)
-        several = program.memo.get(key)
-        if several is None:
-            several = program.memo[key] = beside(program, step.ins[0], k, step.eqn.invars[0].aval.shape)
-        for parts in several:
-            if fact is None or not fact.step or _is_wider(env[step.ins[2 - k]], fact):
-                break
-            closer = self.in_either(program, env, parts, case, level)
-            fact = None if closer is None else meet(fact, closer)
-        return fact
-
-    def in_either(
-        self, program: Program, env: list[Any], parts: tuple[tuple[int, int], ...], slot: int, level: Any
-    ) -> Fact | None:
-        """What a slot holds where one of these bools at least has its value; None where none can have it."""
-        result: Fact | None = None
-        for part, value in parts:
-            fact = self.value_where(program, env, part, value, slot, level)
-            if fact is not None and fact is env[slot]:
-                # Nothing is learnt of it from this part.
-                return fact
-            if fact is None:
-                continue
-            result = fact if result is None else join(result, fact)
-        return result
-
     def value_where(
         self, program: Program, env: list[Any], condition: int, truth: int, slot: int, level: Any
     ) -> Fact | None:
@@ -481,72 +338,6 @@ class Runner:
             except Infeasible:
                 refiner.fails = True
         return refiner
-
-    def blend(self, program: Program, env: list[Any], step: Step) -> None:
-        """A sum or product in which something counts only under a condition, `x * (a == 1)`: with and without it."""
-        factors, rule, fact = step.extra, step.rule, env[step.outs[0]]
-        if factors is None and rule is _SUB:
-            # From here on it is known not to be one, or to be one.
-            factors = step.extra = _running_sum(program, step) or remaining(program, step) or ()
-            step.volatile = bool(factors)
-        elif factors is None and rule in _JOINING:
-            factors = interleaved(program, step)
-            if factors is None and rule is _ADD:
-                factors = partition(program, step) or filled_up(program, step)
-            factors = step.extra = factors or (() if rule is _ADD else False)
-            step.volatile = bool(factors)
-        if type(factors) is Step:
-            env[step.outs[0]] = before(program, env, factors, fact)
-            return
-        if type(factors) is Remaining:
-            env[step.outs[0]] = left_over(env, step, factors, fact)
-            return
-        if type(factors) is Interleaved:
-            env[step.outs[0]] = put_together(env, step, factors, fact)
-            return
-        if type(factors) is Between:
-            env[step.outs[0]] = within(env, step, factors, fact)
-            return
-        if type(factors) is Partition:
-            env[step.outs[0]] = limited(env, factors, fact)
-            return
-        if type(factors) is Filled:
-            env[step.outs[0]] = up_to_end(env, step, factors, fact)
-            return
-        self.looked = []
-        if rule not in BLENDED or type(fact.lo) is not int or type(fact.hi) is not int or fact.hi - fact.lo < 2:
-            return
-        # A sum of numbers as far as their type goes may have wrapped; a number times 0 or 1 has not.
-        if rule is not _MUL and not -_NEAR < fact.lo < fact.hi < _NEAR:
-            return
-        if not factors:
-            factors = _factors(program, env, step)
-            if factors is None:
-                return
-            step.extra, step.volatile = factors or False, bool(factors)
-        self.looked.append({factor for factor, _ in factors})
-        for factor, shaped in factors:
-            if not is_flag(env[factor]):
-                continue
-            chosen = with_one_more(program, env, step, factor) if rule is _ADD else None
-            if chosen is not None:
-                number, env[step.outs[0]] = chosen
-                self.looked.append({number})
-                return
-            found: Fact | None = None
-            for truth in (1, 0) if rule is _MUL else (0, 1):
-                value = self.value_where(program, env, factor, truth, step.outs[0], HERE if shaped else ALL)
-                if value is None:
-                    continue
-                if leq(fact, value):
-                    return
-                found = value if found is None else join(found, value)
-                if truth and rule is _MUL and leq(FALSE, found):
-                    # Without it the product is 0, which is among these.
-                    break
-            if found is not None:
-                env[step.outs[0]] = found
-            return
 
     # Branches and calls
 
@@ -583,7 +374,7 @@ class Runner:
         made = program.defs.get(slot)
         if made is None or made.kind != COND or len(made.bodies) != len(step.bodies):
             return None
-        if _asked_by(program, made.ins[0]) != _asked_by(program, step.ins[0]):
+        if asked_by(program, made.ins[0]) != asked_by(program, step.ins[0]):
             return None
         branch = (env[made.apart] or {}).get(k)
         fact: Fact | None = None if branch is None else branch[0][made.outs.index(slot)]
@@ -639,82 +430,6 @@ def _branches(which: Fact, last: int) -> tuple[int, int]:
     return min(max(lo, 0), last), min(max(hi, 0), last)
 
 
-def _running_sum(program: Program, step: Step) -> Step | None:
-    """For what a running sum has before each element, that sum."""
-    return running_sum(program, step) if dtype_info(step.eqn.outvars[0].aval.dtype).integral else None
-
-
-def _factors(program: Program, env: list[Any], step: Step) -> list[tuple[int, bool]] | None:
-    """What a sum or product is looked at with and without; None while no operand is a condition that is open."""
-    if not dtype_info(step.eqn.outvars[0].aval.dtype).integral:
-        return []
-    if step.rule is _ADD and (found := _indicators(program, step)):
-        return found
-    for slot in step.ins:
-        if is_flag(env[slot]):
-            break
-    else:
-        return None
-    return _conditions(program, step) if step.rule is _MUL else _flags(program, step)
-
-
-def _flags(program: Program, step: Step) -> list[tuple[int, bool]]:
-    """The terms of a sum that are conditions on the other term, `top + (top < n)`."""
-    if len(step.ins) != 2:
-        return []
-    found, behind = [], program.behind()
-    for k in (0, 1):
-        flag, other, shape = step.ins[k], step.ins[1 - k], step.eqn.invars[k].aval.shape
-        if program.template[other] is not None or (shape and shape != step.eqn.outvars[0].aval.shape):
-            continue
-        if _asked_by(program, flag) != flag and narrows(program, flag) & behind[other]:
-            found.append((flag, bool(shape)))
-    return found
-
-
-def _indicators(program: Program, step: Step) -> list[tuple[int, bool]]:
-    """The factors of a sum's terms that may be conditions: their slots, and whether they are arrays."""
-    found = []
-    for slot in step.ins:
-        product = program.defs.get(slot)
-        while product is not None and product.rule is SAME:
-            product = program.defs.get(product.ins[0])
-        if product is None or product.rule is not _MUL:
-            continue
-        for factor, atom in zip(product.ins, product.eqn.invars, strict=True):
-            shape = atom.aval.shape
-            if program.template[factor] is None and (not shape or shape == step.eqn.outvars[0].aval.shape):
-                found.append((factor, bool(shape)))
-    return found
-
-
-def _conditions(program: Program, step: Step) -> list[tuple[int, bool]]:
-    """The factors of a product that may be conditions on the other one: their slots, and whether they are arrays."""
-    if len(step.ins) != 2:
-        return []
-    found = []
-    for k in (0, 1):
-        factor, other, shape = step.ins[k], step.ins[1 - k], step.eqn.invars[k].aval.shape
-        if program.template[factor] is not None or (shape and shape != step.eqn.outvars[0].aval.shape):
-            continue
-        # What the condition is about may be the other factor or something that is made from.
-        if program.template[other] is None and narrows(program, factor) & program.behind()[other]:
-            found.append((factor, bool(shape)))
-    return found
-
-
-def _is_between(fact: Fact, lo: int, hi: int) -> bool:
-    fact = summarised(fact)
-    return type(fact.lo) is int and type(fact.hi) is int and lo <= fact.lo and fact.hi <= hi
-
-
-def _is_wider(a: Fact | None, b: Fact | None) -> bool:
-    """Whether one plain fact allows all that another does."""
-    if a is None or b is None or type(a.lo) is not int or type(b.lo) is not int:
-        return False
-    return type(a.hi) is int and type(b.hi) is int and leq(b, a)
-
-
 def _is_same(a: Fact | None, b: Fact | None) -> bool:
     """Whether two facts are known to be equal."""
     if a is b:
@@ -725,34 +440,3 @@ def _is_same(a: Fact | None, b: Fact | None) -> bool:
     if kind is int or kind is float:
         return type(b.lo) is kind and type(a.hi) is type(b.hi) is kind and a.lo == b.lo and bool(a.hi == b.hi)
     return kind is np.ndarray and type(b.lo) is np.ndarray and a.key() == b.key()
-
-
-def _asked_by(program: Program, slot: int) -> int:
-    """The bool that a branch number was made from, if it was; the number itself elsewhere."""
-    step = program.defs.get(slot)
-    if step is not None and step.kind == SIMPLE and step.eqn.primitive is _CONVERT:
-        return step.ins[0] if dtype_info(step.eqn.invars[0].aval.dtype).kind == "b" else slot
-    return slot
-
-
-def related_cases(program: Program, step: Step) -> tuple[bool, bool]:
-    """Whether a select's condition says something about a value that each of its cases is made from."""
-    mask, masks = narrows(program, step.ins[0]), program.behind()
-    return bool(mask & masks[step.ins[1]]), bool(mask & masks[step.ins[2]])
-
-
-def _chosen(which: Fact, first: Fact, second: Fact) -> Fact:
-    """A select whose condition is known at some positions."""
-    shapes = [f.lo.shape for f in (which, first, second) if type(f.lo) is np.ndarray]
-    try:
-        size = int(np.prod(np.broadcast_shapes(*shapes)))
-    except ValueError:
-        return join(summarised(first), summarised(second))
-    both = join(first, second)
-    if size > 4096 or not all(is_small(f) for f in (first, second, both)):
-        return both
-    lo = np.where(which.hi == 0, first.lo, np.where(which.lo == 1, second.lo, both.lo))
-    hi = np.where(which.hi == 0, first.hi, np.where(which.lo == 1, second.hi, both.hi))
-    if lo.dtype == object or hi.dtype == object:
-        return both
-    return settle(lo, hi, first.nan or second.nan)

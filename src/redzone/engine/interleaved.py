@@ -30,6 +30,24 @@ class Interleaved(NamedTuple):
     second: Step
     whole: bool
 
+    def closer(self, program: Program, env: list[Any], step: Step, plain: Fact) -> Fact:
+        """What such a step yields, of which `plain` is what the rule says of the padded arrays."""
+        assert step.rule is not None
+        # What is kept apart along a dimension that neither pads has the same place in the result.
+        padded = [
+            d
+            for d, both in enumerate(zip(_config(self.first.eqn), _config(self.second.eqn), strict=True))
+            if both != ((0, 0, 0), (0, 0, 0))
+        ]
+        parts = [(summarised_along(env[a], padded), summarised(env[beside])) for a, beside in sides(self)]
+        if not self.whole:
+            parts.append((parts[1][1], parts[0][1]))
+        result: Fact | None = None
+        for a, b in parts:
+            made: Fact = step.rule.apply(step.eqn, a, b)
+            result = made if result is None else join(result, made)
+        return plain if result is None else meet(plain, result) or plain
+
 
 def interleaved(program: Program, step: Step) -> Interleaved | None:
     """How a step of two operands puts two padded arrays into one; None where it does not."""
@@ -58,25 +76,6 @@ def sides(found: Interleaved) -> tuple[tuple[int, int], tuple[int, int]]:
     """The slots of the two arrays, each with that of the padding which its elements meet."""
     (a, around_a), (b, around_b) = found.first.ins, found.second.ins
     return (a, around_b), (b, around_a)
-
-
-def put_together(env: list[Any], step: Step, found: Interleaved, plain: Fact) -> Fact:
-    """What such a step yields, of which `plain` is what the rule says of the padded arrays."""
-    assert step.rule is not None
-    # What is kept apart along a dimension that neither pads has the same place in the result.
-    padded = [
-        d
-        for d, both in enumerate(zip(_config(found.first.eqn), _config(found.second.eqn), strict=True))
-        if both != ((0, 0, 0), (0, 0, 0))
-    ]
-    parts = [(summarised_along(env[a], padded), summarised(env[beside])) for a, beside in sides(found)]
-    if not found.whole:
-        parts.append((parts[1][1], parts[0][1]))
-    result: Fact | None = None
-    for a, b in parts:
-        made: Fact = step.rule.apply(step.eqn, a, b)
-        result = made if result is None else join(result, made)
-    return plain if result is None else meet(plain, result) or plain
 
 
 def _config(eqn: Any) -> list[tuple[Any, ...]]:

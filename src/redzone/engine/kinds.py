@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from redzone.domains import dtype_info
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.program import BITS, COND, SIGNATURE, SIMPLE, Program
 from redzone.frontend.compat import primitives
@@ -15,6 +16,7 @@ def _table(**names: str) -> dict[Any, str]:
     return {known[name + "_p"]: kind for name, kind in names.items() if name + "_p" in known}
 
 
+_CONVERT: Final = primitives()["convert_element_type_p"]
 KIND: Final = _table(
     lt="lt",
     le="le",
@@ -113,3 +115,11 @@ def narrows(program: Program, slot: int) -> int:
         known[at] = mask
         waiting.pop()
     return known[slot]
+
+
+def asked_by(program: Program, slot: int) -> int:
+    """The bool that a branch number was made from, if it was; the number itself elsewhere."""
+    step = program.defs.get(slot)
+    if step is not None and step.kind == SIMPLE and step.eqn.primitive is _CONVERT:
+        return step.ins[0] if dtype_info(step.eqn.invars[0].aval.dtype).kind == "b" else slot
+    return slot

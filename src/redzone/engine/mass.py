@@ -7,7 +7,7 @@ slots of a `repeat`, the offsets of a histogram. And what a running sum has befo
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
@@ -43,22 +43,33 @@ def summed(program: Program, env: list[Any], step: Step) -> Fact:
     return plain if alone is None else _within(plain, alone.lo, alone.hi)
 
 
-def running_sum(program: Program, step: Step) -> Step | None:
-    """For a difference `cumsum(x) - x`, from either end: the step that sums up."""
+class Before(NamedTuple):
+    """The step that makes the running sum of which a difference takes the element itself away."""
+
+    total: Step
+
+    def closer(self, program: Program, env: list[Any], step: Step, plain: Fact) -> Fact:
+        """The sums of the elements before each, of which `plain` is what the difference rule says."""
+        return before(program, env, self.total, plain)
+
+    def others(self) -> int:
+        """How many elements a sum of those before one adds up at most; 0 where that is not known."""
+        n = self.total.eqn.invars[0].aval.shape[self.total.eqn.params["axis"]]
+        return max(n - 1, 0) if type(n) is int else 0
+
+
+def running_sum(program: Program, step: Step) -> Before | None:
+    """For a difference of integers `cumsum(x) - x`, from either end: the step that sums up."""
     total = made_by(program, step.ins[0])
     if total is None or total.eqn.primitive is not _CUMSUM or step.eqn.outvars[0].aval != total.eqn.outvars[0].aval:
+        return None
+    if not dtype_info(step.eqn.outvars[0].aval.dtype).integral:
         return None
     # Two uses of a value that nobody asked about, or that is computed anew, need not be one value.
     source = source_of(program, total.ins[0])
     if source != source_of(program, step.ins[1]) or source in program.unknown or are_flags_anew(program, source):
         return None
-    return total
-
-
-def others(total: Step) -> int:
-    """How many elements a sum of those before one adds up at most; 0 where that is not known."""
-    n = total.eqn.invars[0].aval.shape[total.eqn.params["axis"]]
-    return max(n - 1, 0) if type(n) is int else 0
+    return Before(total)
 
 
 def before(program: Program, env: list[Any], total: Step, plain: Fact) -> Fact:

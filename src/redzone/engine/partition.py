@@ -39,6 +39,19 @@ class Partition(NamedTuple):
     bit: int
     """-1 where that is so already."""
 
+    def closer(self, program: Program, env: list[Any], step: Step, plain: Fact) -> Fact:
+        """What such a sum can be, of which `plain` is what the rule says."""
+        if self.bit >= 0:
+            bit = summarised(env[self.bit])
+            if type(bit.lo) is not int or type(bit.hi) is not int or bit.lo < 0 or bit.hi > 1:
+                return plain
+        if type(plain.lo) is np.ndarray:
+            hi = np.minimum(plain.hi, self.size)
+            return settle(np.minimum(plain.lo, hi), hi) if plain.lo.dtype != object else plain
+        if type(plain.lo) is not int or type(plain.hi) is not int or plain.hi <= self.size or plain.lo > self.size:
+            return plain
+        return Fact(plain.lo, self.size, 0 if plain.lo == self.size else 1)
+
 
 def partition(program: Program, step: Step) -> Partition | None:
     """For a sum of two counts that no element is counted in twice; None for another."""
@@ -55,20 +68,6 @@ def partition(program: Program, step: Step) -> Partition | None:
         if bit is not None:
             return Partition(size, bit)
     return None
-
-
-def limited(env: list[Any], found: Partition, plain: Fact) -> Fact:
-    """What such a sum can be, of which `plain` is what the rule says."""
-    if found.bit >= 0:
-        bit = summarised(env[found.bit])
-        if type(bit.lo) is not int or type(bit.hi) is not int or bit.lo < 0 or bit.hi > 1:
-            return plain
-    if type(plain.lo) is np.ndarray:
-        hi = np.minimum(plain.hi, found.size)
-        return settle(np.minimum(plain.lo, hi), hi) if plain.lo.dtype != object else plain
-    if type(plain.lo) is not int or type(plain.hi) is not int or plain.hi <= found.size or plain.lo > found.size:
-        return plain
-    return Fact(plain.lo, found.size, 0 if plain.lo == found.size else 1)
 
 
 def _counted(program: Program, slot: int) -> tuple[int, int] | None:

@@ -35,6 +35,17 @@ class Part(NamedTuple):
     most: int
     """The most that every type on the way holds."""
 
+    def closer(self, program: Program, env: list[Any], step: Step, plain: Fact) -> Fact:
+        """What such a quotient can be, of which `plain` is what the rule says."""
+        each, by = summarised(env[self.added]), summarised(env[step.ins[1]])
+        if any(type(n) is not int for n in (each.lo, each.hi, by.lo)) or each.lo < 0 or by.lo < 1:
+            return plain
+        if each.hi * self.terms * self.times > self.most:
+            return plain
+        if type(plain.lo) is np.ndarray:
+            return settle(np.clip(plain.lo, 0, self.times), np.clip(plain.hi, 0, self.times))
+        return meet(plain, Fact(0, self.times, 1)) or plain
+
 
 def part_of_sum(program: Program, step: Step) -> Part | None:
     """For so many times a running sum, or an element, by the sum of all that is added up along one dimension."""
@@ -98,15 +109,3 @@ def _converted(program: Program, slot: int) -> int:
         slot = source_of(program, made.ins[0])
         made = made_by(program, slot)
     return slot
-
-
-def limited_part(env: list[Any], step: Step, found: Part, plain: Fact) -> Fact:
-    """What such a quotient can be, of which `plain` is what the rule says."""
-    each, by = summarised(env[found.added]), summarised(env[step.ins[1]])
-    if any(type(n) is not int for n in (each.lo, each.hi, by.lo)) or each.lo < 0 or by.lo < 1:
-        return plain
-    if each.hi * found.terms * found.times > found.most:
-        return plain
-    if type(plain.lo) is np.ndarray:
-        return settle(np.clip(plain.lo, 0, found.times), np.clip(plain.hi, 0, found.times))
-    return meet(plain, Fact(0, found.times, 1)) or plain

@@ -28,6 +28,20 @@ class Remaining(NamedTuple):
     up: bool
     """Whether it is at least 0."""
 
+    def closer(self, program: Program, env: list[Any], step: Step, plain: Fact) -> Fact:
+        """What such a difference can be, of which `plain` is what the rule says."""
+        a, b, x, y = (summarised(env[slot]) for slot in (*step.ins, self.number, self.taken))
+        info = dtype_info(step.eqn.outvars[0].aval.dtype)
+        if any(type(n) is not int for fact in (a, b, x, y) for n in (fact.lo, fact.hi)):
+            return plain
+        if (a.hi - b.lo > info.max) if self.up else (a.lo - b.hi < info.min):
+            return plain
+        lo, hi = x.lo - y.hi, x.hi - y.lo
+        lo, hi = (max(lo, 0), max(hi, 0)) if self.up else (min(lo, 0), min(hi, 0))
+        result = Fact(lo, hi, 0 if lo == hi else 1)
+        # Where the rule saw that it may wrap, it said nothing of it.
+        return (meet(plain, result) or plain) if type(plain.lo) is not np.ndarray else plain
+
 
 def remaining(program: Program, step: Step) -> Remaining | None:
     """For a difference of integers of which one is the lesser or the greater of the other and a third."""
@@ -49,18 +63,3 @@ def remaining(program: Program, step: Step) -> Remaining | None:
             up = (made.eqn.primitive is _MIN) is (extreme == b)
             return Remaining(whole, other, up) if extreme == b else Remaining(other, whole, up)
     return None
-
-
-def left_over(env: list[Any], step: Step, found: Remaining, plain: Fact) -> Fact:
-    """What such a difference can be, of which `plain` is what the rule says."""
-    a, b, x, y = (summarised(env[slot]) for slot in (*step.ins, found.number, found.taken))
-    info = dtype_info(step.eqn.outvars[0].aval.dtype)
-    if any(type(n) is not int for fact in (a, b, x, y) for n in (fact.lo, fact.hi)):
-        return plain
-    if (a.hi - b.lo > info.max) if found.up else (a.lo - b.hi < info.min):
-        return plain
-    lo, hi = x.lo - y.hi, x.hi - y.lo
-    lo, hi = (max(lo, 0), max(hi, 0)) if found.up else (min(lo, 0), min(hi, 0))
-    result = Fact(lo, hi, 0 if lo == hi else 1)
-    # Where the rule saw that it may wrap, it said nothing of it.
-    return (meet(plain, result) or plain) if type(plain.lo) is not np.ndarray else plain

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from redzone.domains import Fact, dtype_info, join
 from redzone.engine.levels import ALL, HERE
 from redzone.engine.program import COND, SIMPLE, Program, Step, source_of
+from redzone.engine.selects import refined
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES
 
@@ -51,7 +52,7 @@ def _collect(
                 kept = True
                 found += inner
                 continue
-            fact = runner.refined(body, env, step, k, level)
+            fact = refined(runner, body, env, step, k, level)
             found += [] if fact is None else [fact]
         return kept
     if step is not None and step.kind == COND:

@@ -13,7 +13,7 @@ divided by is a negative zero. A zero that was converted from an integer is none
 from __future__ import annotations
 
 import math
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from redzone.domains import Fact, dtype_info, meet, summarised
 from redzone.engine.program import SIMPLE, Program, Step
@@ -33,26 +33,31 @@ _MOVES: Final = (_BROADCAST, _P["reshape_p"], _P["squeeze_p"])
 SHARE: Final = Fact(0.0, 1.001, 1, True)
 NOT_NEGATIVE: Final = Fact(0.0, math.inf, 1, True)
 
-#: What is known of a division from how its operands are made.
-PLAIN: Final = 0
-POSITIVE: Final = 1
-WHOLE: Final = 2
 #: How many steps are looked through.
 DEEP: Final = 8
 
 
-def quotient(program: Program, env: list[Any], step: Step) -> Fact:
-    """What a division yields, by its rule and by how its operands are made."""
-    fact: Fact = env[step.outs[0]]
-    if step.extra is None:
-        step.extra = WHOLE if is_share(program, step) else POSITIVE if _is_by_positive(program, step) else PLAIN
-    if step.extra == PLAIN or type(fact.lo) is not float:
-        return fact
-    if step.extra == WHOLE:
-        return meet(fact, SHARE) or fact
-    if all(summarised(env[slot]).lo >= 0 for slot in step.ins):
-        return meet(fact, NOT_NEGATIVE) or fact
-    return fact
+class Share(NamedTuple):
+    """A quotient of which something is known from how its operands are made."""
+
+    whole: bool
+    """Whether it is a share of the sum of its numerators; else it is divided by something that is no negative zero."""
+
+    def closer(self, program: Program, env: list[Any], step: Step, plain: Fact) -> Fact:
+        """What such a quotient can be, of which `plain` is what the rule says."""
+        if type(plain.lo) is not float:
+            return plain
+        if self.whole:
+            return meet(plain, SHARE) or plain
+        if all(summarised(env[slot]).lo >= 0 for slot in step.ins):
+            return meet(plain, NOT_NEGATIVE) or plain
+        return plain
+
+
+def share_of(program: Program, step: Step) -> Share | None:
+    """For a quotient of floats: how its operands are made, if that says something."""
+    whole = is_share(program, step)
+    return Share(whole) if whole or _is_by_positive(program, step) else None
 
 
 def _is_by_positive(program: Program, step: Step) -> bool:

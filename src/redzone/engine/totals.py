@@ -126,7 +126,8 @@ def _total(program: Program, slot: int, step: Step, axes: tuple[int, ...]) -> To
             continue
         adding = one if one.eqn.primitive is _CUMSUM else None
         if one.eqn.primitive is _SUB and dtype_info(one.eqn.outvars[0].aval.dtype).kind in "iu":
-            adding = running_sum(program, one)
+            before = running_sum(program, one)
+            adding = None if before is None else before.total
         if adding is None or int(adding.eqn.params["axis"]) not in axes:
             continue
         info = dtype_info(adding.eqn.outvars[0].aval.dtype)

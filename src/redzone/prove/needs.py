@@ -21,7 +21,7 @@ from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.interleaved import interleaved, sides
 from redzone.engine.kinds import narrows
 from redzone.engine.levels import ALL
-from redzone.engine.mass import others, running_sum
+from redzone.engine.mass import running_sum
 from redzone.engine.moved import MOVES
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Program, Step
 from redzone.engine.refine import Refiner
@@ -398,8 +398,8 @@ class Walk:
             made = [_is_computed(context.program, i) for i in step.ins]
             of_floats(step, kind, [env[i] for i in step.ins], need, ask, made)
             return
-        total = running_sum(context.program, step) if kind == "sub" else None
-        before = 0 if total is None else others(total)
+        sums = running_sum(context.program, step) if kind == "sub" else None
+        before = 0 if sums is None else sums.others()
         if before and not is_apart(need.lo) and not is_apart(need.hi) and at_most(need.lo, 0):
             # Lengths that are not negative, and short enough together.
             ask(1, 0, need.hi if is_far(need.hi) else need.hi // before)
