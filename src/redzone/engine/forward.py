@@ -34,7 +34,7 @@ _SELECT: Final = RULES[primitives()["select_n_p"]]
 _DOT: Final = RULES[primitives()["dot_general_p"]]
 _SUMS: Final = frozenset((_DOT, *(RULES[primitives()[name]] for name in ("cumsum_p", "reduce_sum_p"))))
 #: The rules of steps of which more may be known by how their operands are made.
-_LOOKED_AT: Final = BLENDED | FINDERS.keys()
+_LOOKED_AT: Final = BLENDED.union(FINDERS)
 #: How many iterations of loops are gone through one by one in all, where that may settle an access.
 TURNS: Final = 64
 
