@@ -282,6 +282,19 @@ def a_condition_that_looks_at_the_next_lane(x, starts):
     return jax.vmap(lane, axis_name="lanes")(starts)
 
 
+@case(f32(1), i32(2))
+def counters_of_lanes_that_end_at_different_times(x, ends):
+    def lane(end):
+        def body(carry):
+            at, size, total = carry
+            both = lax.all_gather(at, "lanes")
+            return at + 1, size * 3, total + x[jnp.clip(both[0] - both[1], 0, 20)]  #: unsafe
+
+        return lax.while_loop(lambda c: (c[1] < end) & (c[0] < 5), body, (0, 1, 0.0))[2]
+
+    return jax.vmap(lane, axis_name="lanes")(ends)
+
+
 @case(f32(5), i32(3, min=0, max=9))
 def one_access_in_loops_with_lanes_apart_and_not(x, starts):
     look = jax.jit(lambda x, at: x[at])  #: unsafe

@@ -30,8 +30,8 @@ def test_no_run_of_a_nest_contradicts_what_was_found(first):
 def _one_fewer(right):
     """The last iteration is forgotten."""
 
-    def iteration(self, context):
-        t = right(self, context)
+    def iteration(self, context, place=()):
+        t = right(self, context, place)
         (atom,) = t.terms
         atom.hi = min(atom.hi, max(atom.lo, atom.hi - 1))
         return t

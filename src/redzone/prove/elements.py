@@ -90,16 +90,22 @@ class Elements:
             found = self.atoms[key] = Atom(name, lo, hi, leaf, place)
         return Linear(0, {found: 1})
 
-    def iteration(self, context: Context) -> Linear:
-        """Which iteration of the innermost loop this is, from 0."""
+    def iteration(self, context: Context, place: Place = ()) -> Linear:
+        """Which iteration of the innermost loop this is, from 0.
+
+        Of a batched while it is how many its lane, told by the place, has gone through: lanes that are done keep what
+        they carry while others go on.
+        """
         step = context.step
         assert step is not None
         if self.at_first:
             return Linear(0)
-        length = step.extra.length if step.kind == SCAN else None
+        length, lanes = step.extra.length if step.kind == SCAN else None, lanes_of(context)
+        if len(place) < lanes:
+            raise NotAffine
         self.kept.append(context)
         last = length - 1 if type(length) is int else 2**63
-        return self.atom(("t", id(context.env)), "t", 0, last)
+        return self.atom(("t", id(context.env), _key(place[:lanes])), "t", 0, last)
 
     def position(self, key: Any, size: Any) -> Linear:
         """Any position along a dimension."""
@@ -294,7 +300,7 @@ class Elements:
             raise NotAffine
         if type(fact.lo) is not int or type(fact.hi) is not int or info.kind not in "iu":
             raise NotAffine
-        (low, high), t, within = change, self.iteration(context), list[Linear]()
+        (low, high), t, within = change, self.iteration(context, place), list[Linear]()
         added = t * low
         if low != high:
             # A negative iteration is none, so the sum lies between so many times the least and the greatest.
@@ -487,6 +493,12 @@ class Elements:
 
 
 def is_bool(context: Context, slot: int) -> bool:
+def lanes_of(context: Context) -> int:
+    """Along how many dimensions, the first ones, the carries of the batched while that this is a body of have lanes."""
+    step = context.step
+    return len(step.bodies[1].jaxpr.outvars[0].aval.shape) if step is not None and step.kind == WHILE else 0
+
+
     step = context.program.defs.get(slot)
     return step is not None and step.kind == SIMPLE and dtype_info(step.eqn.outvars[0].aval.dtype).kind == "b"
 
