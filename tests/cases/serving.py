@@ -330,8 +330,7 @@ def rows_from_starts_and_lengths_in_lanes(packed, starts, lengths):
     redzone.assume(starts + lengths <= 32)
 
     def one(start, length):
-        # What a relation says of the lanes that still run is not looked at.
-        add = lambda k, total: total + packed[start + k, 0]  # noqa: E731  #: unknown
+        add = lambda k, total: total + packed[start + k, 0]  # noqa: E731  #: masked
         return lax.fori_loop(0, length, add, 0.0)
 
     return jax.vmap(one)(starts, lengths)

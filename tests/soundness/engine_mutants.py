@@ -1165,4 +1165,16 @@ ENGINE_MUTANTS = [
         lambda right: lambda *args: [one._replace(right=False) for one in right(*args)],
         "sums.frames_of_each_by_counting_ends_and_one_more",
     ),
+    EngineMutant(
+        "lanes that are done count on",
+        "prove.elements:lanes_of",
+        _constant(0),
+        "regressions.counters_of_lanes_that_end_at_different_times",
+    ),
+    EngineMutant(
+        "every index has the lanes first",
+        "prove.violations:of_operand",
+        _constant((0,)),
+        "ragged.places_that_every_lane_reads_and_not_one_each",
+    ),
 ]

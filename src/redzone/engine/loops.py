@@ -320,7 +320,7 @@ def _while(
                 del runner.closer[one]
             running = when(now, 1, lane=True) if batched and stay_apart(step) else None
             if running is not None:
-                runner.run(body, feed(narrowed(running, known.entered)), True, context, step, 0, lanes=True)
+                runner.run(body, feed(narrowed(running, known.entered)), True, context, step, 0, True, checked)
     # Of a loop that surely goes through its body first values are not left.
     made = _made_by_body(runner, body, shape, now, feed(when(now, 1) or now)) if known.starts else now
     left = when(made, 0) or made

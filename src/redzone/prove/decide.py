@@ -37,7 +37,7 @@ from redzone.prove.plainer import plainer
 from redzone.prove.purse import Purse
 from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SEEN, SHORT, is_near, is_outside
 from redzone.prove.seen import is_close
-from redzone.prove.trials import stays_in_lanes
+from redzone.prove.trials import is_met_in_lanes, stays_in_lanes
 from redzone.prove.unused import UNUSED, unused
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
@@ -52,6 +52,8 @@ RAISES: Final = "REDZONE_RAISES"
 FEW: Final = 48
 #: How many inputs are tried where a condition is proved.
 FIRST: Final = 3
+#: What is told of an access that running lanes keep inside.
+IN_LANES: Final = "leaves the array only in lanes of a batched loop that are done, whose results are thrown away"
 
 
 class Deciding(Conditioned):
@@ -243,6 +245,13 @@ class Deciding(Conditioned):
                 access = result[id(site.eqn)]
                 access.verdict, access.decided_by = Verdict.SAFE, outcome.by
                 proved.add(id(site.eqn))
+                continue
+            running = self.running(site, seen)
+            outcome = exact.proves(site, running) if running and all(is_near(site, one) for one in running) else None
+            if outcome is not None and not outcome.cases:
+                access = result[id(site.eqn)]
+                access.verdict, access.decided_by, access.message = Verdict.MASKED, "batched loop", IN_LANES
+                proved.add(id(site.eqn))
         if proved:
             open_sites[:] = [(site, seen) for site, seen in open_sites if id(site.eqn) not in proved]
         self.timings["exact"] += time.perf_counter() - started
@@ -273,7 +282,11 @@ class Deciding(Conditioned):
                 continue
             # Where masks throw some of it away, what the rest takes is all that is asked.
             shown = self.where_seen(exact, site, seen)
-            outcome = shown if shown is not None else exact.decide(site, seen)
+            running = self.running(site, seen) if shown is None else []
+            outcome = exact.decide(site, running) if running else shown
+            if shown is None and (outcome is None or not outcome.relations):
+                # Ranges are found plainer by runs under conditions.
+                running, outcome = [], exact.decide(site, seen)
             if (outcome is None or outcome.needs is None) and all(_is_close(site, one) for one in seen):
                 # Whatever the inputs are, the program keeps the index close to its array, if not inside.
                 self.limited.add(key)
@@ -294,9 +307,16 @@ class Deciding(Conditioned):
             if outcome.needs is not None and (outcome.needs or outcome.relations):
                 found[key] = Proposal(outcome.needs, len(made) == len(outcome.cases), None, relations=outcome.relations)
                 found[key].seen = shown is not None
+                if running:
+                    self.in_lanes.add(key)
         open_sites[:] = [one for one in open_sites if result[id(one[0].eqn)].verdict is Verdict.UNKNOWN]
         self.timings["exact"] += time.perf_counter() - started
         return found
+
+    def running(self, site: Site, seen: Sequence[Seen]) -> list[Seen]:
+        """What an access is in the running lanes of batched loops, where it is met nowhere else."""
+        running = self.lanes.get(id(site.eqn), [])
+        return running if running and is_met_in_lanes(seen, running) else []
 
     def split_lanes(self) -> None:
         """Set aside what holds only for the running lanes of batched loops."""
@@ -320,9 +340,7 @@ class Deciding(Conditioned):
             return self.access(site, seen, Verdict.SAFE, "", "empty" if _is_empty(site) else "bounds")
         if stays_in_lanes(seen, self.lanes.get(id(site.eqn), ())):
             access = self.access(site, seen, Verdict.MASKED, "", "batched loop")
-            access.message = (
-                "leaves the array only in lanes of a batched loop that are done, whose results are thrown away"
-            )
+            access.message = IN_LANES
             return access
         why = declared_by(site)
         if why and not (site.effect == "write" and site.mode == "drop" and _may_wrap(seen) and is_own_word(why)):

@@ -413,19 +413,20 @@ class Elements:
                 if via.kind == COND and context.branch is not None:
                     number = self.held(self.ask(parent, via.ins[0], ()), via.eqn.invars[0].aval.dtype)
                     own = taken(number, context.branch, len(via.bodies) - 1) + self.spilled
-                elif via.kind == WHILE and context.branch == 0 and context.tested is not None:
-                    own = [
-                        both
-                        for region, value in self.ask_test(context)
-                        if (both := region.where(value - 1)) is not None
-                    ] + self.spilled
+                elif via.kind == WHILE and context.branch == 0 and context.tested is not None and not lanes_of(context):
+                    own = self.goes_on(context, ())
             except NotAffine:
                 own = [EVERYWHERE]
         if len(own) * len(outer) > PIECES:
             return outer
         return [both for a in outer for b in own if (both := a.both(b)) is not None]
 
-    def ask_test(self, context: Context) -> list[Piece]:
+    def goes_on(self, context: Context, place: Place) -> list[Region]:
+        """The regions in which the while that this is a body of goes on: a lane of it, where it is batched."""
+        found = [inside for r, v in self.ask_test(context, place) if (inside := r.where(v - 1)) is not None]
+        return found + self.spilled
+
+    def ask_test(self, context: Context, place: Place) -> list[Piece]:
         """The condition of the while that this is a body of, over this iteration's carries."""
         self.looks, self.spilled = self.limit, []
         test = context.tested
@@ -441,7 +442,7 @@ class Elements:
             else:
                 continue
             self.aliases[id(test.env), slot] = source
-        return self.value(test, test.program.outs[0], ())
+        return self.value(test, test.program.outs[0], place)
 
     # Arithmetic
 
@@ -492,13 +493,13 @@ class Elements:
         return region.where(remainder, Linear(k - 1) - remainder), q
 
 
-def is_bool(context: Context, slot: int) -> bool:
 def lanes_of(context: Context) -> int:
     """Along how many dimensions, the first ones, the carries of the batched while that this is a body of have lanes."""
     step = context.step
     return len(step.bodies[1].jaxpr.outvars[0].aval.shape) if step is not None and step.kind == WHILE else 0
 
 
+def is_bool(context: Context, slot: int) -> bool:
     step = context.program.defs.get(slot)
     return step is not None and step.kind == SIMPLE and dtype_info(step.eqn.outvars[0].aval.dtype).kind == "b"
 

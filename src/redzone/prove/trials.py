@@ -148,7 +148,12 @@ def outcome_of(found: Sequence[Seen]) -> Outcome:
 
 
 def stays_in_lanes(seen: Sequence[Seen], running: Sequence[Seen]) -> bool:
-    """Whether an access is inside in every lane of a batched loop that still runs, and is met nowhere else.
+    """Whether an access is inside in every lane of a batched loop that still runs, and is met nowhere else."""
+    return bool(running) and all(one.inside for one in running) and is_met_in_lanes(seen, running)
+
+
+def is_met_in_lanes(seen: Sequence[Seen], running: Sequence[Seen]) -> bool:
+    """Whether an access is met nowhere but in batched loops of which there is a run for running lanes alone.
 
     A loop whose lanes see each other has no run for running lanes alone, though it may share the access with one that
     has: each way to the access must lead through a loop with such a run beside it.
@@ -162,7 +167,7 @@ def stays_in_lanes(seen: Sequence[Seen], running: Sequence[Seen]) -> bool:
         callers = (context.parent, *(parent for parent, _ in context.others))
         return (id(context.parent), id(context.step)) in loops or all(map(is_beside, callers))
 
-    return bool(running) and all(one.inside for one in running) and all(is_beside(one.context) for one in seen)
+    return all(is_beside(one.context) for one in seen)
 
 
 def _around(context: Context | None) -> Iterator[Context]:

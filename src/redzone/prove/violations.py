@@ -17,11 +17,12 @@ from redzone.domains.affine import Atom, Linear, Region
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine import Seen
 from redzone.engine.forward import Context
+from redzone.engine.lanes import of_operand
 from redzone.engine.program import Step
 from redzone.frontend.trace import Input
 from redzone.prove import solver
 from redzone.prove.conditions import Common
-from redzone.prove.elements import Elements, is_bool
+from redzone.prove.elements import Elements, is_bool, lanes_of
 from redzone.prove.pieces import PIECES, NotAffine, Place, Work
 
 #: How many regions of one access are looked at, and how many ways it may be reached.
@@ -120,6 +121,8 @@ class Violations:
                 pieces = self.elements.ask(context, one.step.ins[k], tuple(place))
                 pieces = self.elements.held(pieces, site.eqn.invars[column.operand].aval.dtype)
                 spilled, paths = self.elements.spilled, self.elements.path(context)
+                if context.lanes:
+                    paths = self.running(context, paths, one.step.eqn, column.operand, tuple(place[: len(sizes)]))
                 for condition in conditions:
                     paths = self.under(context, paths, tuple(place[: len(sizes)]), tuple(sizes), condition)
                 # What wraps where the program does not run, does not wrap.
@@ -162,6 +165,22 @@ class Violations:
             return paths
         self.told = True
         return [both for path in paths for r in kept if (both := path.both(r)) is not None]
+
+    def running(self, context: Context, paths: list[Region], eqn: Any, operand: int, place: Place) -> list[Region]:
+        """The parts of regions in which the lane that an index is of still runs, in each batched while around it."""
+        run: Context | None = context
+        while run is not None and run.lanes:
+            if run.tested is not None and run.step is not None and lanes_of(run):
+                lanes = of_operand(run.step, eqn, operand)
+                mine = () if lanes is None else tuple([place[d] for d in lanes if d < len(place)])
+                try:
+                    kept = self.elements.goes_on(run, mine) if len(mine) == lanes_of(run) else []
+                except NotAffine:
+                    kept = []
+                if kept and len(kept) * len(paths) <= PIECES:
+                    paths = [both for path in paths for r in kept if (both := path.both(r)) is not None]
+            run = run.parent
+        return paths
 
     def promised(self, context: Context, region: Region, index: Linear) -> list[Region]:
         """The parts of a region in which every assumption holds that was made about the elements it speaks of."""

@@ -1,0 +1,140 @@
+"""Rows of different lengths, each read by a lane of a batched loop: what the lanes that still run keep inside."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+import redzone
+from tests.cases import case, f32, i32
+
+
+@case(f32(12), i32(3, min=0, max=12), i32(3, min=0, max=12))
+def rows_that_end_inside(x, starts, lengths):
+    redzone.assume(starts + lengths <= 12)
+
+    def one(start, length):
+        return lax.fori_loop(0, length, lambda k, total: total + x[start + k], 0.0)  #: masked
+
+    return jax.vmap(one)(starts, lengths)
+
+
+@case(f32(12), i32(3, min=0, max=12), i32(3, min=0, max=12))
+def rows_that_end_one_too_far(x, starts, lengths):
+    redzone.assume(starts + lengths <= 13)
+
+    def one(start, length):
+        return lax.fori_loop(0, length, lambda k, total: total + x[start + k], 0.0)  #: unsafe
+
+    return jax.vmap(one)(starts, lengths)
+
+
+@case(f32(12), i32(3, min=0, max=12), i32(3, min=0))
+def lengths_cut_at_the_end(x, starts, lengths):
+    lengths = jnp.minimum(lengths, 12 - starts)
+
+    def one(start, length):
+        return lax.fori_loop(0, length, lambda k, total: total + x[start + k], 0.0)  #: masked
+
+    return jax.vmap(one)(starts, lengths)
+
+
+@case(f32(12), i32(3), i32(3), requires=("-12 ≤ starts", "for all i: starts[i] + lengths[i] ≤ 12"))
+def rows_of_which_nothing_is_known(x, starts, lengths):
+    def one(start, length):
+        return lax.fori_loop(0, length, lambda k, total: total + x[start + k], 0.0)  #: requires
+
+    return jax.vmap(one)(starts, lengths)
+
+
+@case(f32(12), i32(2, 3, min=0, max=12), i32(2, 3, min=0, max=12))
+def rows_of_two_batches(x, starts, lengths):
+    redzone.assume(starts + lengths <= 12)
+
+    def one(start, length):
+        return lax.fori_loop(0, length, lambda k, total: total + x[start + k], 0.0)  #: masked
+
+    return jax.vmap(jax.vmap(one))(starts, lengths)
+
+
+@case(f32(3, 12), i32(3, min=0, max=12), i32(3, min=0, max=12))
+def rows_of_an_array_each(x, starts, lengths):
+    redzone.assume(starts + lengths <= 12)
+
+    def one(row, start, length):
+        return lax.fori_loop(0, length, lambda k, total: total + row[start + k], 0.0)  #: masked
+
+    return jax.vmap(one)(x, starts, lengths)
+
+
+@case(f32(12), i32(3, min=0, max=12), i32(3, min=0, max=12))
+def pairs_of_a_row_put_beside_each_other(x, starts, lengths):
+    redzone.assume(starts + lengths <= 12)
+
+    def one(start, length):
+        def body(k, total):
+            return total + x[jnp.stack([start, start + k])].sum()  #: masked
+
+        return lax.fori_loop(0, length, body, 0.0)
+
+    return jax.vmap(one)(starts, lengths)
+
+
+@case(f32(12), i32(3, min=0, max=12), i32(3, min=0, max=12))
+def a_row_that_goes_by_the_length_of_the_next(x, starts, lengths):
+    redzone.assume(starts + lengths <= 12)
+    others = jnp.roll(lengths, 1)
+
+    def one(start, length):
+        return lax.fori_loop(0, length, lambda k, total: total + x[start + k], 0.0)  #: unsafe
+
+    return jax.vmap(one)(starts, others)
+
+
+@case(f32(12), i32(3, min=0, max=12), i32(3, min=0, max=12))
+def rows_that_lanes_read_for_each_other(x, starts, lengths):
+    redzone.assume(starts + lengths <= 12)
+
+    def one(start, length):
+        def body(k, total):
+            return total + lax.psum(x[start + k], "lanes")  #: unsafe
+
+        return lax.fori_loop(0, length, body, 0.0)
+
+    return jax.vmap(one, axis_name="lanes")(starts, lengths)
+
+
+@case(f32(12), i32(3, min=0, max=12), i32(3, min=0, max=12))
+def rows_with_a_loop_of_known_length_inside(x, starts, lengths):
+    redzone.assume(starts + lengths <= 12)
+
+    def one(start, length):
+        def body(k, total):
+            return lax.fori_loop(0, 2, lambda _, t: t + x[start + k], total)  #: masked
+
+        return lax.fori_loop(0, length, body, 0.0)
+
+    return jax.vmap(one)(starts, lengths)
+
+
+@case(f32(12), i32(3, min=0, max=12), i32(3, min=0, max=12))
+def one_function_for_rows_in_a_loop_and_outside(x, starts, lengths):
+    redzone.assume(starts + lengths <= 12)
+    look = jax.jit(lambda at: x[at])  #: masked unsafe
+
+    def one(start, length):
+        return lax.fori_loop(0, length, lambda k, total: total + look(start + k), 0.0)
+
+    return jax.vmap(one)(starts, lengths) + jax.vmap(look)(starts + lengths)
+
+
+@case(f32(12), i32(3, min=0, max=3))
+def places_that_every_lane_reads_and_not_one_each(x, lengths):
+    lengths = redzone.assume(lengths, max=np.array([3, 3, 0]))
+
+    def one(length):
+        return lax.fori_loop(0, length, lambda k, total: total + x[jnp.arange(3) * 6].sum(), 0.0)  #: unsafe
+
+    return jax.vmap(one)(lengths)
