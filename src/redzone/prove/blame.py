@@ -16,9 +16,9 @@ from redzone.engine.forward import Context
 from redzone.engine.program import COND, SCAN, SIMPLE, WHILE, Step
 from redzone.frontend.trace import Input
 from redzone.prove.declared import expression, statement_at
-from redzone.prove.lints import leaf_of, outside, place_of
 from redzone.prove.need import Lost
 from redzone.prove.sweep import relevant
+from redzone.prove.ways import leaf_of, outside, place_of
 from redzone.report.model import Access, DimBounds, Location, Loss
 
 #: How many arguments are named.

@@ -11,8 +11,8 @@ from redzone.engine.forward import Context
 from redzone.engine.program import COND, SCAN, SIMPLE, WHILE, Step
 from redzone.frontend.location import NOWHERE
 from redzone.frontend.trace import Input
-from redzone.prove.lints import outside, place_of
 from redzone.prove.needs import is_wrap
+from redzone.prove.ways import outside, place_of
 from redzone.report.model import Link
 from redzone.rules.table import SAME
 

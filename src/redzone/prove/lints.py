@@ -6,68 +6,29 @@ inside; it is looked for only when somebody asks. Each rule errs on the side of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Sequence
+from typing import Any, Final
 
 from redzone.access.site import Column, Site
-from redzone.domains import Fact, dtype_info, summarised
+from redzone.domains import Fact, dtype_info
 from redzone.engine import Seen
 from redzone.engine.forward import Context
-from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
-from redzone.engine.inventory import PLAIN, children
-from redzone.engine.program import CALL, COND, SCAN, SIMPLE, Step
+from redzone.engine.idioms import REMAINDER
+from redzone.engine.program import SIMPLE
 from redzone.frontend import compat
-from redzone.frontend.location import locate
 from redzone.frontend.trace import Input
 from redzone.prove.declared import declared_by, is_own_word
 from redzone.prove.needs import is_wrap
+from redzone.prove.ways import BUDGET, MOVES, SUMS, Way, behind, leaf_of, outside, place_of, whole_of
 from redzone.report.codes import CODES
-from redzone.report.model import Access, Lint, Location, Verdict
-from redzone.rules.table import SAME
+from redzone.report.model import Access, Lint, Verdict
 
-#: How many equations are looked at behind one index.
-BUDGET: Final = 200
-_MOVES: Final = frozenset(
-    {
-        "broadcast_in_dim",
-        "reshape",
-        "squeeze",
-        "expand_dims",
-        "transpose",
-        "rev",
-        "slice",
-        "concatenate",
-        "pad",
-        "copy",
-        "stop_gradient",
-        "convert_element_type",
-        "sharding_constraint",
-        "pvary",
-        "optimization_barrier",
-        "floor",
-        "round",
-    }
-)
-_LIMITS: Final = frozenset({"min", "max", "clamp"})
-_SUMS: Final = frozenset({"add", "sub", "mul"})
 #: JAX's own functions whose accesses are at their caller's indices.
 _INDEXING: Final = frozenset({"take", "take_along_axis", "gather", "scatter_update", "put", "put_along_axis"})
 #: A float's rounding moves a bound by less than one part in so many.
 _ROUNDED: Final = 2**18
 #: What takes the result of a read and may throw it away.
 _DISCARDING: Final = frozenset({"select_n", "mul", "and", "or", "where", "_where", "min", "max"})
-
-
-class Way(NamedTuple):
-    """One step behind an index, and what lies between."""
-
-    context: Context
-    step: Step
-    slot: int
-    plain: bool
-    """Whether the value only moved since: no arithmetic in between."""
-    wrapped: bool
-    """Whether a negative value counts from the end in between."""
 
 
 class Lints:
@@ -146,7 +107,7 @@ class Lints:
         for way in ways:
             if way.step.eqn.primitive.name == "select_n" and is_wrap(way.context, way.step) and way.plain:
                 # Only an input is known to be negative: what is computed may just not be known well enough.
-                low = _whole(way.context, way.step.ins[1])
+                low = whole_of(way.context, way.step.ins[1])
                 if leaf_of(way.context, way.step.ins[1]) is None:
                     continue
                 if low is not None and type(low.lo) is int and low.lo < 0:
@@ -164,12 +125,12 @@ class Lints:
         for way in ways:
             name = way.step.eqn.primitive.name
             info = dtype_info(way.step.eqn.outvars[0].aval.dtype)
-            whole = _whole(way.context, way.slot)
-            if name not in _SUMS or info.kind != "i" or not _written_by_user(way.step.eqn):
+            whole = whole_of(way.context, way.slot)
+            if name not in SUMS or info.kind != "i" or not _written_by_user(way.step.eqn):
                 continue
             if whole is None or (whole.lo, whole.hi) != (info.min, info.max):
                 continue
-            operands = [_whole(way.context, s) for s in way.step.ins]
+            operands = [whole_of(way.context, s) for s in way.step.ins]
             ends = _reach(name, operands)
             if ends is None or (ends[0] >= info.min and ends[1] <= info.max):
                 continue
@@ -186,7 +147,7 @@ class Lints:
             if not way.plain or way.step.eqn.primitive.name != "convert_element_type":
                 continue
             dtype = way.step.eqn.invars[0].aval.dtype
-            info, whole = dtype_info(dtype), _whole(way.context, way.step.ins[0])
+            info, whole = dtype_info(dtype), whole_of(way.context, way.step.ins[0])
             if info.kind not in "iu" or info.bits > 16 or whole is None or whole.hi != info.max:
                 continue
             source = way.step.ins[0]
@@ -203,7 +164,7 @@ class Lints:
                 continue
             if dtype_info(eqn.invars[0].aval.dtype).kind != "f" or dtype_info(eqn.outvars[0].aval.dtype).kind == "f":
                 continue
-            value, result = _whole(way.context, way.step.ins[0]), _whole(way.context, way.slot)
+            value, result = whole_of(way.context, way.step.ins[0]), whole_of(way.context, way.slot)
             if value is None or result is None:
                 continue
             dtype = eqn.invars[0].aval.dtype
@@ -224,7 +185,7 @@ class Lints:
             if not way.plain or way.step.eqn.primitive.name not in ("min", "clamp"):
                 continue
             last = way.step.ins[-1:] if way.step.eqn.primitive.name == "clamp" else way.step.ins
-            whole = _whole(way.context, way.slot)
+            whole = whole_of(way.context, way.slot)
             if whole is None or whole.hi != column.limit + 1:
                 continue
             if any(_constant(way.context, s) == column.limit + 1 for s in last):
@@ -257,7 +218,7 @@ class Lints:
                 continue
             if eqn.primitive.name in _DISCARDING or eqn.params.get("name") in _DISCARDING:
                 return True
-            if eqn.primitive.name in _MOVES or "jaxpr" in eqn.params:
+            if eqn.primitive.name in MOVES or "jaxpr" in eqn.params:
                 wanted.update(eqn.outvars)
         return home is None
 
@@ -275,14 +236,14 @@ class Lints:
     def unconstrained(self, context: Context, slot: int) -> bool:
         """Whether a value is an input as it comes, of which nothing is promised."""
         for way in behind(context, slot, None):
-            if way.step.eqn.primitive.name not in _MOVES:
+            if way.step.eqn.primitive.name not in MOVES:
                 return False
         leaf = leaf_of(context, slot)
         return leaf is not None and self.inputs[leaf].open_above
 
     def promised(self, context: Context, slot: int, info: Any, depth: int) -> bool:
         """Whether a value's bounds come from a contract, a shape or a limit in the program, not from its type."""
-        fact = _whole(context, slot)
+        fact = whole_of(context, slot)
         if fact is None or depth == 0:
             return False
         if fact.step == 0 or context.program.template[slot] is not None:
@@ -308,135 +269,9 @@ class Lints:
         return same and bool(values) and all(self.promised(context, s, info, depth - 1) for s in values)
 
 
-def place_of(context: Context, step: Step) -> Location | None:
-    """The line of a step; of one in a function of JAX's own, the only call of it there is in the program."""
-    place = locate((step.eqn,))
-    if not place.file:
-        calls = context.program.callers(_callers).get(id(step.eqn), [])
-        place = locate(calls) if len(calls) == 1 else place
-    return place if place.file else None
-
-
-def _callers(jaxpr: Any) -> dict[int, list[Any]]:
-    """By identity of an inner equation: the equations of a jaxpr that hold it, no more than two of them."""
-    found: dict[int, list[Any]] = {}
-    for eqn in jaxpr.eqns:
-        for inner in _inner(eqn, 3):
-            calls = found.setdefault(id(inner), [])
-            if len(calls) < 2 and (not calls or calls[0] is not eqn):
-                calls.append(eqn)
-    return found
-
-
-def _inner(eqn: Any, depth: int) -> Iterator[Any]:
-    """The equations inside one, so many levels deep."""
-    if depth and eqn.primitive not in PLAIN:
-        for jaxpr in children(eqn):
-            for inner in jaxpr.eqns:
-                yield inner
-                yield from _inner(inner, depth - 1)
-
-
 def _written_by_user(eqn: Any) -> bool:
     """Whether an equation has a line outside JAX; inside a jitted function of JAX's own it has none."""
     return bool(compat.user_frames(eqn.source_info))
-
-
-def behind(context: Context, slot: int, column: int | None) -> Iterator[Way]:
-    """The steps that an index is made from, nearest first, as far as its value shows through them."""
-    todo: list[tuple[Context, int, int | None, bool, bool]] = [(context, slot, column, True, False)]
-    known: set[tuple[int, int, int | None]] = set()
-    while todo and len(known) < BUDGET:
-        context, slot, column, plain, wrapped = todo.pop(0)
-        if (id(context.env), slot, column) in known:
-            continue
-        known.add((id(context.env), slot, column))
-        step = context.program.defs.get(slot)
-        if step is None:
-            up = outside(context, slot)
-            if up is not None:
-                todo.append((*up, None, plain, wrapped))
-            continue
-        if step.kind != SIMPLE:
-            continue
-        yield Way(context, step, slot, plain, wrapped)
-        name = step.eqn.primitive.name
-        if step.rule is REMAINDER or step.rule is FLOOR_DIVIDE:
-            continue
-        if step.rule is SAME:
-            todo.append((context, step.ins[0], column, plain, wrapped))
-        elif name == "select_n":
-            if is_wrap(context, step):
-                # What cannot be negative does not wrap.
-                value = _whole(context, step.ins[1])
-                negative = value is not None and type(value.lo) is int and value.lo < 0
-                todo.append((context, step.ins[1], column, plain, wrapped or negative))
-            else:
-                todo += [(context, s, column, plain, wrapped) for s in step.ins[1:]]
-        elif name in _MOVES:
-            todo += [(context, s, c, plain, wrapped) for s, c in _moved(step, column)]
-        elif name in _LIMITS:
-            todo += [(context, s, column, plain, wrapped) for s in step.ins]
-        elif name in _SUMS or name == "neg":
-            todo += [(context, s, column, False, wrapped) for s in step.ins]
-
-
-def _moved(step: Step, column: int | None) -> Iterator[tuple[int, int | None]]:
-    """The operands that one column of a result comes from, with the column it is there."""
-    eqn = step.eqn
-    shape = eqn.outvars[0].aval.shape
-    if eqn.primitive.name == "concatenate" and column is not None and eqn.params["dimension"] == len(shape) - 1:
-        start: Any = 0
-        for s, v in zip(step.ins, eqn.invars, strict=False):
-            width = v.aval.shape[-1]
-            if start <= column < start + width:
-                yield s, None if width == 1 else column - start
-            start += width
-        return
-    keeps = eqn.primitive.name in ("copy", "stop_gradient", "convert_element_type", "sharding_constraint", "pvary")
-    for s in step.ins:
-        yield s, column if keeps else None
-
-
-def outside(context: Context, slot: int) -> tuple[Context, int] | None:
-    """The value outside a sub-program that one of its inputs is; None for the carries of loops."""
-    place = next((k for k, (_, s) in enumerate(context.program.inputs) if s == slot), None)
-    parent, via = context.parent, context.step
-    if place is None or parent is None or via is None:
-        return None
-    if via.kind == COND:
-        return parent, via.ins[via.extra[context.branch][place]]
-    if via.kind == CALL:
-        return parent, via.ins[place]
-    if via.kind == SCAN:
-        position, shape = context.program.inputs[place][0], via.extra
-        if position < shape.consts or position >= shape.consts + shape.carry_count:
-            return parent, via.ins[place]
-    return None
-
-
-def leaf_of(context: Context, slot: int) -> int | None:
-    """Which input of the program a value is, looked at through moves and the boundaries of sub-programs."""
-    for _ in range(BUDGET):
-        step = context.program.defs.get(slot)
-        if step is not None:
-            if step.kind != SIMPLE or not step.ins:
-                return None
-            if step.rule is not SAME and (step.eqn.primitive.name not in _MOVES or len(step.ins) != 1):
-                return None
-            slot = step.ins[0]
-            continue
-        up = outside(context, slot)
-        if up is None:
-            found = (leaf for leaf, s in context.program.inputs if s == slot) if context.parent is None else iter(())
-            return next(found, None)
-        context, slot = up
-    return None
-
-
-def _whole(context: Context, slot: int) -> Fact | None:
-    fact = context.env[slot]
-    return None if fact is None else summarised(fact)
 
 
 def _is_cut(context: Context, slot: int) -> bool:
@@ -445,13 +280,13 @@ def _is_cut(context: Context, slot: int) -> bool:
     if step is None or step.kind != SIMPLE or step.eqn.primitive.name != "convert_element_type":
         return False
     narrow, wide = (dtype_info(v.aval.dtype) for v in (step.eqn.outvars[0], step.eqn.invars[0]))
-    whole = _whole(context, step.ins[0])
+    whole = whole_of(context, step.ins[0])
     return wide.kind in "iu" and wide.bits > narrow.bits and whole is not None and bool(whole.hi > narrow.max)
 
 
 def _constant(context: Context, slot: int) -> int | None:
     """The one integer a value is, wherever it is used."""
-    fact = _whole(context, slot)
+    fact = whole_of(context, slot)
     return fact.lo if fact is not None and fact.step == 0 and type(fact.lo) is int else None
 
 
