@@ -1167,14 +1167,8 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "lanes that are done count on",
-        "prove.elements:lanes_of",
+        "prove.element_loops:lanes_of",
         _constant(0),
         "regressions.counters_of_lanes_that_end_at_different_times",
-    ),
-    EngineMutant(
-        "every index has the lanes first",
-        "prove.violations:of_operand",
-        _constant((0,)),
-        "ragged.places_that_every_lane_reads_and_not_one_each",
     ),
 ]

@@ -13,21 +13,19 @@ from typing import Any, Final
 
 import numpy as np
 
-from redzone.domains import Fact, dtype_info, summarised
+from redzone.domains import Fact, dtype_info
 from redzone.domains.affine import Atom, Linear, Region
 from redzone.engine.anew import is_anew
-from redzone.engine.changes import change_of
 from redzone.engine.forward import Context
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.program import CALL, COND, SCAN, SIMPLE, WHILE, Step
-from redzone.engine.together import moves
 from redzone.frontend.compat import primitives
 from redzone.frontend.trace import Input
 from redzone.prove.element_arithmetic import ARITHMETIC, MOST, is_fixed, values_of
+from redzone.prove.element_loops import goes_on, iteration, lanes_of, moved
 from redzone.prove.element_movement import MOVEMENT
 from redzone.prove.element_sums import SUMS
-from redzone.prove.pieces import EVERYWHERE, PIECES, NotAffine, Piece, Place, Work, fitted, taken
-from redzone.prove.reach import NEAR
+from redzone.prove.pieces import EVERYWHERE, PIECES, NotAffine, Piece, Place, Work, fitted, key_of, taken
 from redzone.rules.table import SAME
 
 #: How many equations one question may look at.
@@ -90,23 +88,6 @@ class Elements:
             found = self.atoms[key] = Atom(name, lo, hi, leaf, place)
         return Linear(0, {found: 1})
 
-    def iteration(self, context: Context, place: Place = ()) -> Linear:
-        """Which iteration of the innermost loop this is, from 0.
-
-        Of a batched while it is how many its lane, told by the place, has gone through: lanes that are done keep what
-        they carry while others go on.
-        """
-        step = context.step
-        assert step is not None
-        if self.at_first:
-            return Linear(0)
-        length, lanes = step.extra.length if step.kind == SCAN else None, lanes_of(context)
-        if len(place) < lanes:
-            raise NotAffine
-        self.kept.append(context)
-        last = length - 1 if type(length) is int else 2**63
-        return self.atom(("t", id(context.env), _key(place[:lanes])), "t", 0, last)
-
     def position(self, key: Any, size: Any) -> Linear:
         """Any position along a dimension."""
         if type(size) is not int:
@@ -127,7 +108,7 @@ class Elements:
             raise NotAffine
         if lo == hi:
             return [(EVERYWHERE, Linear(lo))]
-        key = (leaf, _key(place)) if leaf >= 0 else (id(context.env), slot, _key(place), anew)
+        key = (leaf, key_of(place)) if leaf >= 0 else (id(context.env), slot, key_of(place), anew)
         self.kept.append(context.env)
         name = self.inputs[leaf].name if leaf >= 0 else f"v{slot}"
         if step > 1 and leaf < 0:
@@ -170,7 +151,7 @@ class Elements:
             # Whoever asks may be given another number.
             self.anew += 1
             return self.opaque(context, slot, place, anew=self.anew)
-        key = (id(context.env), slot, _key(place), self.promising)
+        key = (id(context.env), slot, key_of(place), self.promising)
         found = self.known.get(key)
         if found is not None:
             self.spilled += self.overflows.get(key, ())
@@ -277,7 +258,7 @@ class Elements:
         if via.kind == SCAN and position >= consts + shape.carry_count:
             if type(shape.length) is not int:
                 raise NotAffine
-            t = self.iteration(context)
+            t = iteration(self, context)
             row = t if not via.eqn.params["reverse"] else Linear(shape.length - 1) - t
             return self.value(parent, source, (row, *place))
         out = context.program.outs[position - consts]
@@ -286,62 +267,9 @@ class Elements:
         if out == slot or self.at_first:
             # Handed from iteration to iteration as it came.
             return self.value(parent, source, place)
-        return self.moved(
-            context, slot, out, place, self.value(parent, source, place), via.eqn.outvars[position - consts]
+        return moved(
+            self, context, slot, out, place, self.value(parent, source, place), via.eqn.outvars[position - consts]
         )
-
-    def moved(
-        self, context: Context, slot: int, out: int, place: Place, firsts: list[Piece], result: Any
-    ) -> list[Piece]:
-        """A carry that each iteration adds something between two numbers to: its first value and what was added."""
-        fact, info = summarised(context.env[slot]), dtype_info(result.aval.dtype)
-        change = change_of(context.program, context.env, slot, out)
-        if change is None or any(type(n) is not int or abs(n) > NEAR for n in change):
-            raise NotAffine
-        if type(fact.lo) is not int or type(fact.hi) is not int or info.kind not in "iu":
-            raise NotAffine
-        (low, high), t, within = change, self.iteration(context, place), list[Linear]()
-        added = t * low
-        if low != high:
-            # A negative iteration is none, so the sum lies between so many times the least and the greatest.
-            ((counter, _),) = t.terms.items()
-            self.kept.append(context.env)
-            ends = min(0, low * counter.hi), max(0, high * counter.hi)
-            added = self.atom(("s", id(context.env), slot, _key(place)), "s", *ends)
-            within = [added - t * low, t * high - added]
-            if not place:
-                within += self.together(context, (slot, out), added, t)
-        # Where one more addition stays inside its type wherever the carry is, none of them wraps.
-        wraps = fact.lo + low < info.min or fact.hi + high > info.max
-        pieces = []
-        for region, first in self.held(firsts, result.aval.dtype):
-            inside = region.where(*within)
-            if inside is None:
-                continue
-            now = first + added
-            for part, value in fitted(self, inside, now, info) if wraps else [(inside, now)]:
-                known = part.where(value - fact.lo, Linear(fact.hi) - value)
-                if known is not None:
-                    pieces.append((known, value))
-        return pieces
-
-    def together(self, context: Context, mine: tuple[int, int], added: Linear, t: Linear) -> list[Linear]:
-        """What was added to a carry beside others that move with it: so much together, or so far apart, at each
-        iteration."""
-        program, via = context.program, context.step
-        assert via is not None
-        found: list[Linear] = []
-        for position, slot in program.inputs:
-            at = position - via.extra.consts
-            out = program.outs[at] if 0 <= at < len(program.outs) else -1
-            if out < 0 or slot == mine[0] or out == slot or (via.kind == SCAN and at >= via.extra.carry_count):
-                continue
-            for sign in (1, -1):
-                bounds = moves(program, mine, (slot, out), sign)
-                if bounds is not None and max(map(abs, bounds)) <= NEAR:
-                    total = added + self.atom(("s", id(context.env), slot, ()), "s", -(2**63), 2**63) * sign
-                    found += [total - t * bounds[0], t * bounds[1] - total]
-        return found
 
     def table(self, context: Context, slot: int, place: Place, within: Region = EVERYWHERE) -> list[Piece]:
         """A constant array: its very elements where the position takes few values, there or `within` a region.
@@ -414,35 +342,12 @@ class Elements:
                     number = self.held(self.ask(parent, via.ins[0], ()), via.eqn.invars[0].aval.dtype)
                     own = taken(number, context.branch, len(via.bodies) - 1) + self.spilled
                 elif via.kind == WHILE and context.branch == 0 and context.tested is not None and not lanes_of(context):
-                    own = self.goes_on(context, ())
+                    own = goes_on(self, context, ())
             except NotAffine:
                 own = [EVERYWHERE]
         if len(own) * len(outer) > PIECES:
             return outer
         return [both for a in outer for b in own if (both := a.both(b)) is not None]
-
-    def goes_on(self, context: Context, place: Place) -> list[Region]:
-        """The regions in which the while that this is a body of goes on: a lane of it, where it is batched."""
-        found = [inside for r, v in self.ask_test(context, place) if (inside := r.where(v - 1)) is not None]
-        return found + self.spilled
-
-    def ask_test(self, context: Context, place: Place) -> list[Piece]:
-        """The condition of the while that this is a body of, over this iteration's carries."""
-        self.looks, self.spilled = self.limit, []
-        test = context.tested
-        assert test is not None and context.step is not None and context.parent is not None
-        shape, via = context.step.extra, context.step
-        body_slots = {p - shape.consts: s for p, s in context.program.inputs if p >= shape.consts}
-        offset = len(context.program.inputs)
-        for k, (p, slot) in enumerate(test.program.inputs):
-            if p < shape.cond_consts:
-                source = (context.parent, via.ins[offset + k])
-            elif p - shape.cond_consts in body_slots:
-                source = (context, body_slots[p - shape.cond_consts])
-            else:
-                continue
-            self.aliases[id(test.env), slot] = source
-        return self.value(test, test.program.outs[0], place)
 
     # Arithmetic
 
@@ -493,19 +398,9 @@ class Elements:
         return region.where(remainder, Linear(k - 1) - remainder), q
 
 
-def lanes_of(context: Context) -> int:
-    """Along how many dimensions, the first ones, the carries of the batched while that this is a body of have lanes."""
-    step = context.step
-    return len(step.bodies[1].jaxpr.outvars[0].aval.shape) if step is not None and step.kind == WHILE else 0
-
-
 def is_bool(context: Context, slot: int) -> bool:
     step = context.program.defs.get(slot)
     return step is not None and step.kind == SIMPLE and dtype_info(step.eqn.outvars[0].aval.dtype).kind == "b"
-
-
-def _key(place: Place) -> Any:
-    return tuple(p.key() for p in place)
 
 
 def _bounds_at(fact: Fact, place: Place) -> tuple[Any, Any, int]:

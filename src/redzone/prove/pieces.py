@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from redzone.domains import DtypeInfo
 from redzone.domains.affine import Linear, Region, effort
@@ -26,6 +26,11 @@ Piece = tuple[Region, Linear]
 Place = tuple[Linear, ...]
 
 EVERYWHERE: Final = Region()
+
+
+def key_of(place: Place) -> Any:
+    """Something hashable that is equal for equal places."""
+    return tuple(p.key() for p in place)
 
 
 class NotAffine(Exception):

@@ -22,7 +22,8 @@ from redzone.engine.program import Step
 from redzone.frontend.trace import Input
 from redzone.prove import solver
 from redzone.prove.conditions import Common
-from redzone.prove.elements import Elements, is_bool, lanes_of
+from redzone.prove.element_loops import goes_on, lanes_of
+from redzone.prove.elements import Elements, is_bool
 from redzone.prove.pieces import PIECES, NotAffine, Place, Work
 
 #: How many regions of one access are looked at, and how many ways it may be reached.
@@ -174,7 +175,7 @@ class Violations:
                 lanes = of_operand(run.step, eqn, operand)
                 mine = () if lanes is None else tuple([place[d] for d in lanes if d < len(place)])
                 try:
-                    kept = self.elements.goes_on(run, mine) if len(mine) == lanes_of(run) else []
+                    kept = goes_on(self.elements, run, mine) if len(mine) == lanes_of(run) else []
                 except NotAffine:
                     kept = []
                 if kept and len(kept) * len(paths) <= PIECES:
