@@ -115,7 +115,7 @@ def examine(function: Any, arguments: tuple[Argument, ...], relation: Any) -> in
 
 
 def _places_of_all(x, starts, lengths):
-    """An index with as many rows as there are lanes, and no lanes: the row outside is not that of the lane that rests."""
+    """An index with as many rows as there are lanes, and no lanes: the row outside is not that of a lane at rest."""
     lengths = redzone.assume(lengths, max=np.array([LONGEST, 0]))
 
     def lane(length):
