@@ -1165,4 +1165,10 @@ ENGINE_MUTANTS = [
         lambda right: lambda *args: [one._replace(right=False) for one in right(*args)],
         "sums.frames_of_each_by_counting_ends_and_one_more",
     ),
+    EngineMutant(
+        "counters never come to the end of their type",
+        "engine.determined:wrapped",
+        lambda right: lambda lo, hi, step, info: Fact(lo, hi, step),
+        "regressions.a_counter_wraps_on_the_way",
+    ),
 ]
