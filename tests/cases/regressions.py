@@ -540,3 +540,22 @@ def one_body_of_two_loops_that_end_in_time(x):
 
     first = lax.while_loop(lambda state: state[0] < 4, body, (0, 0.0))
     return first, lax.while_loop(lambda state: (state[0] < 3) & (state[1] < 9), body, (0, 0.0))
+
+
+# A number of eight bits that is counted on beyond its end.
+
+
+@case(f32(21))
+def a_counter_wraps_on_the_way(x):
+    def body(at, _):
+        return at + jnp.int8(20), x[at.astype(np.int32) - 100]  #: unsafe
+
+    return lax.scan(body, jnp.int8(100), None, 20)
+
+
+@case(f32(257))
+def a_counter_that_wraps_has_room(x):
+    def body(at, _):
+        return at + jnp.int8(20), x[at.astype(np.int32) + 128]  #: safe
+
+    return lax.scan(body, jnp.int8(100), None, 20)

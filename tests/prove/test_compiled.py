@@ -9,6 +9,7 @@ import pytest
 
 import redzone
 from redzone.prove import witness
+from redzone.prove.fused import Fused
 
 X = redzone.Spec((5,), "float32")
 C = np.float32(1.1) * np.float32(1.1)
@@ -39,6 +40,36 @@ def test_it_is_what_the_compiled_program_does(name):
 def test_equation_by_equation_it_leaves(name, monkeypatch):
     monkeypatch.setattr(witness, "leaves_compiled", lambda *_: True)
     assert verdict(name) == "unsafe"
+
+
+def greatest_in_a_loop(number):
+    """The greatest index below, where the loop is compiled: 1.8 * 1.5 + 0.3 is 3 if the product is not rounded."""
+    state = (number, 0)
+    step = lambda s: (s[0] * 1.5 + np.float32(0.3), jnp.maximum(s[1], s[0].astype(int)))  # noqa: E731
+    return int(jax.jit(lambda state: jax.lax.while_loop(lambda s: s[0] < 3, step, state))(state)[1])
+
+
+def in_a_loop(x, a):
+    step = lambda s: (s[0] * 1.5 + np.float32(0.3), s[1] + x[s[0].astype(int)])  # noqa: E731
+    return jax.lax.while_loop(lambda s: s[0] < 3, step, (a, 0.0))
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.0, 1.0), (0.5, 1.0), (1.25, 1.25)])
+def test_a_product_in_a_sum_in_a_loop(low, high):
+    given = redzone.Spec((), "float32", min=low, max=high)
+    (access,) = redzone.check(in_a_loop, redzone.Spec((2,), "float32"), given).accesses
+    if low == high:
+        assert str(access.verdict) == ("unsafe" if greatest_in_a_loop(np.float32(low)) > 1 else "unknown")
+    if access.witness is not None:
+        assert greatest_in_a_loop(access.witness.arguments[1]) > 1
+
+
+@pytest.mark.changes_the_engine
+def test_each_product_rounded_it_leaves_in_a_loop(monkeypatch):
+    monkeypatch.setattr(Fused, "leaves", lambda *_: True)
+    given = redzone.Spec((), "float32", min=1.0, max=1.0)
+    (access,) = redzone.check(in_a_loop, redzone.Spec((2,), "float32"), given).accesses
+    assert access.verdict == "unsafe"
 
 
 def test_an_access_in_a_function_that_is_called():

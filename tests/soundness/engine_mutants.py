@@ -1171,4 +1171,10 @@ ENGINE_MUTANTS = [
         _constant(0),
         "regressions.counters_of_lanes_that_end_at_different_times",
     ),
+    EngineMutant(
+        "counters never come to the end of their type",
+        "engine.determined:wrapped",
+        lambda right: lambda lo, hi, step, info: Fact(lo, hi, step),
+        "regressions.a_counter_wraps_on_the_way",
+    ),
 ]

@@ -16,6 +16,7 @@ from redzone.domains import Fact, join, scalar, settle
 from redzone.engine.columns import column_facts
 from redzone.engine.program import OBSERVE, SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
+from redzone.rules.integers import wrapped
 from redzone.rules.table import RULES, top_of
 
 _SELECT: Final = primitives()["select_n_p"]
@@ -147,8 +148,10 @@ def _each(
             rows = [scalar(at) if counted else row_of(fact, at) for at in range(trips)]
             changing.append((slot, rows[::-1] if step.eqn.params["reverse"] else rows))
     for i in counting:
-        by, first = carries.counter(i), firsts[i] or 0
-        changing.append((carries.slot[i], [scalar(first + by * turn) for turn in range(trips)]))
+        # One of which the last iterations wrap counts on, as far as its type goes.
+        by, first, info = carries.counter(i), firsts[i] or 0, carries.info[i]
+        places = [first + by * turn for turn in range(trips)]
+        changing.append((carries.slot[i], [wrapped(at, at, 0, info) for at in places]))
     found = {i: [firsts[i] or 0] for i in mine}
     for turn in range(trips):
         for slot, facts in changing:

@@ -3,7 +3,8 @@
 A replay computes one equation after the other, each rounded. A compiler puts a product and the sum it goes into
 together, groups quotients and constants anew, and takes the root of a square for the number itself. So where several
 equations on floats lead to an index, a witness shows something only if the compiled program gets there as well: all
-that leads to the index is compiled, and run on it. Inside loops and branches the replay is believed.
+that leads to the index is compiled, and run on it. Inside loops and branches it is replayed a second time, with
+products put together with sums (`prove/fused.py`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from redzone.access.site import Site
 from redzone.domains import dtype_info
 from redzone.engine.inventory import CALLS, PLAIN, SHARD_MAP_P, children
 from redzone.frontend.compat import Literal, bind, open_jaxpr, primitives
+from redzone.prove.fused import Fused
 from redzone.prove.replay import on_cpu
 
 _P: Final = primitives()
@@ -92,6 +94,8 @@ class _Latest:
         """By identity of an access's equation: what computes its index, None where the replay is believed."""
         self.origins: dict[int, _Origins] = {}
         """By identity of a jaxpr of the program: what its equations are made from."""
+        self.fused: dict[int, Fused] = {}
+        """By identity of an access's equation, in a loop or a branch: what replays it with products fused."""
         self.roundings: dict[int, tuple[Any, int]] = {}
         """The same: how many equations in it round floats; and the jaxpr, which may have been made for that."""
 
@@ -103,7 +107,8 @@ def leaves_compiled(closed: Any, site: Site, arguments: list[Any]) -> bool:
     """Whether an access that leaves its array in a replay does so compiled, too, as far as that can be told."""
     indices = _index_of(closed, site)
     if indices is None:
-        return True
+        alike = not _is_inside(site) or _roundings_in(open_jaxpr(closed)[0]) < 2
+        return alike or _fused(closed, site).leaves(arguments)
     try:
         with on_cpu():
             found = indices(*arguments)
@@ -116,7 +121,7 @@ def _index_of(closed: Any, site: Site) -> Any:
     """What computes the operands that an access is at, compiled once for all inputs; None where nothing is rounded."""
     if _LATEST.closed is None or _LATEST.closed() is not closed:
         _LATEST.closed, _LATEST.indices = weakref.ref(closed), {}
-        _LATEST.origins, _LATEST.roundings = {}, {}
+        _LATEST.origins, _LATEST.roundings, _LATEST.fused = {}, {}, {}
     known = _LATEST.indices.get(id(site.eqn))
     if known is None or known[0] is not site:
         levels = _levels(closed, site)
@@ -125,6 +130,18 @@ def _index_of(closed: Any, site: Site) -> Any:
             function = jax.jit(functools.partial(_indices, levels, site))
         known = _LATEST.indices[id(site.eqn)] = (site, function)
     return known[1]
+
+
+def _is_inside(site: Site) -> bool:
+    """Whether an access is in a loop or a branch."""
+    return any(eqn.primitive not in CALLS or eqn.primitive is SHARD_MAP_P for eqn in site.chain)
+
+
+def _fused(closed: Any, site: Site) -> Fused:
+    found = _LATEST.fused.get(id(site.eqn))
+    if found is None:
+        found = _LATEST.fused[id(site.eqn)] = Fused(closed, site)
+    return found
 
 
 def _has_other_callers(closed: Any, site: Site) -> bool:
