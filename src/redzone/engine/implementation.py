@@ -56,6 +56,8 @@ def _expand(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
 
 
 _seen: Final[dict[Any, tuple[Any, Any]]] = {}
+#: The types of parameters that need not be written down to be told apart.
+_PLAIN: Final = frozenset((bool, int, str, type(None)))
 
 
 def _key(eqn: Any) -> Any:
@@ -69,8 +71,12 @@ def _key(eqn: Any) -> Any:
         return id(eqn)
     try:
         items, avals = tuple(sorted(eqn.params.items(), key=lambda p: p[0])), tuple([v.aval for v in eqn.invars])
-        shown = str(items)
         hash((items, avals))
+        kinds = tuple([type(value) for _, value in items])
+        if _PLAIN.issuperset(kinds):
+            # Of these, what is equal and of one type is the same.
+            return (eqn.primitive, avals, kinds, items, is_wide())
+        shown = str(items)
     except Exception:
         return id(eqn)
     # Objects that print as their address are told apart by the equation, which is kept.
