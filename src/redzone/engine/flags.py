@@ -7,8 +7,8 @@ in the body tells what the flag is, that says what they are.
 
 As in `engine/entered.py` the value of a flag is taken back into the iteration that made it.
 
-A loop that was gone through one by one needs none of that, where the flag is known in each of its iterations: an iteration
-that starts with it at a value is one of those in which it has that.
+A loop that was gone through one by one needs none of that, where the flag is known in each of its iterations: one that
+starts with it at a value is among those in which it has that.
 """
 
 from __future__ import annotations
