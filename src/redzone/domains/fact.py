@@ -30,7 +30,7 @@ _NDARRAY: Final = np.ndarray
 class Fact:
     """An over-approximation of every value an array can hold."""
 
-    __slots__ = ("hi", "lo", "nan", "step", "whole")
+    __slots__ = ("hi", "lo", "nan", "step", "told", "whole")
 
     def __init__(self, lo: Any, hi: Any, step: int = 1, nan: bool = False) -> None:
         self.lo = lo
@@ -39,6 +39,8 @@ class Fact:
         self.nan = nan
         self.whole: Fact | None = None
         """The same with one pair of bounds for all elements, where they are kept apart and somebody asked."""
+        self.told: tuple[Any, ...] | None = None
+        """Its key, where elements are kept apart and somebody asked."""
 
     def __repr__(self) -> str:
         stride = f" step {self.step}" if self.step not in (0, 1) else ""
@@ -57,7 +59,10 @@ class Fact:
     def key(self) -> tuple[Any, ...]:
         """Something hashable that is equal for equal facts."""
         if type(self.lo) is _NDARRAY:
-            return (self.lo.shape, self.lo.tobytes(), self.hi.shape, self.hi.tobytes(), self.nan)
+            told = self.told
+            if told is None:
+                told = self.told = (self.lo.shape, self.lo.tobytes(), self.hi.shape, self.hi.tobytes(), self.nan)
+            return told
         return (self.lo, self.hi, self.step, self.nan)
 
     def contains(self, value: Any) -> bool:

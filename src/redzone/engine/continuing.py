@@ -49,7 +49,7 @@ class Condition:
     """The condition of one while, in one run of the program around it."""
 
     __slots__ = (
-        *("asked", "batched", "context", "env", "facts", "looked"),
+        *("asked", "batched", "context", "env", "facts", "given", "looked"),
         *("parts", "plain", "runner", "said", "step", "test", "toward"),
     )
 
@@ -68,7 +68,9 @@ class Condition:
         self.parts = parts_of(self.test)
         """The ways in which it can hold, where it is looked at one by one: bools, and what each is then."""
         self.plain = not self.batched and is_plain(self.test)
-        """Whether its answers hang on nothing but the facts it is asked about."""
+        """Whether its answers hang on nothing but the facts it is asked about, which are numbers."""
+        self.given: list[Any] | None = None
+        """What it looks at besides carries, as a part of each question."""
         self.toward: dict[int, Fact] = {}
         """By carry: what else holds of it while the loop goes on."""
         self.facts: list[Fact] | None = None
@@ -108,12 +110,20 @@ class Condition:
 
     def _question(self, now: dict[int, Fact], truth: int) -> Any:
         """What it is asked, equal for equal questions; None where not all it looks at are numbers."""
-        facts = self.asked.copy()
+        given = self.given
+        if given is None:
+            # Loops that share a condition may carry what others give it.
+            given = self.given = [self.step.extra.cond_consts]
+            carried = {place for place, _ in self.looked}
+            for place, fact in enumerate(self.asked):
+                if place not in carried:
+                    given += (fact.lo, fact.hi, fact.step)
+                    if type(fact.lo) is not int or type(fact.hi) is not int:
+                        self.plain = False
+                        return None
+        found = [truth, *given]
         for place, carry in self.looked:
-            facts[place] = now.get(carry, facts[place])
-        # Loops that share a condition may carry what others give it.
-        found: list[Any] = [truth, self.step.extra.cond_consts]
-        for fact in facts:
+            fact = now.get(carry, self.asked[place])
             if type(fact.lo) is not int or type(fact.hi) is not int:
                 return None
             found += (fact.lo, fact.hi, fact.step)

@@ -127,14 +127,17 @@ class Runner:
                 env[slot] = fact
         else:
             which = 1 << len(inputs) if program.ordered else 0
-            for k, ((_, slot), fact) in enumerate(zip(program.inputs, inputs, strict=True)):
+            fresh: list[Fact] = []
+            for k, (_, slot) in enumerate(program.inputs):
+                fact = inputs[k]
                 if not _is_same(fact, last[slot]):
                     changed.append(slot)
+                    fresh.append(fact)
                     which |= 1 << k
             if not (which or record):
                 return last
             env = last.copy()
-            for (_, slot), fact in zip(program.inputs, inputs, strict=True):
+            for slot, fact in zip(changed, fresh, strict=True):
                 env[slot] = fact
         if program.linking:
             program.linked[id(env)] = (env, program.linking)

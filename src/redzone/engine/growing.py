@@ -128,20 +128,25 @@ def _grown_or_set(first: Fact, change: Change, info: DtypeInfo, trips: Any) -> t
     spill, other = [_after(fact, lo * trips, hi * trips, info, 1) for fact in (whole, set_to)]
     if spill is None or other is None:
         return None, None
-    lows = [_farthest(whole.lo, end, trips, smaller) for end in change.least]
-    highs = [_farthest(whole.hi, end, trips, larger) for end in change.most]
+    lows = [_farthest(whole.lo, end, trips, False) for end in change.least]
+    highs = [_farthest(whole.hi, end, trips, True) for end in change.most]
     # All of them hold. Of sizes without a number nobody may know which is the nearest.
     low = max(lows) if all(type(n) is int for n in lows) else lows[0]
     high = min(highs) if all(type(n) is int for n in highs) else highs[0]
     return spill, Fact(low, high, 1)
 
 
-def _farthest(first: Any, end: End, trips: Any, farther: Any) -> Any:
-    """How far a carry comes whenever the body starts."""
+def _farthest(first: Any, end: End, trips: Any, up: bool) -> Any:
+    """How far a carry comes one way whenever the body starts."""
     since = max(trips - 2, 0) if type(trips) is int else trips - 1
-    by = farther(0, 0 if end[0] is None else end[0])
+    by: Any = 0
+    if end[0] is not None:
+        by = larger(0, end[0]) if up else smaller(0, end[0])
     moved = first + by * (trips - 1)
-    return moved if end[1] is None else farther(moved, end[1] + by * since)
+    if end[1] is None:
+        return moved
+    again = end[1] + by * since
+    return larger(moved, again) if up else smaller(moved, again)
 
 
 def caps(carries: Carries, moving: list[int], env: Any, trips: int) -> dict[int, Fact]:

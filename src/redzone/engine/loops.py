@@ -193,8 +193,13 @@ def run_while(runner: Runner, env: list[Any], step: Step, context: Context | Non
     inits = [env[s] for s in shape.inits]
     nb = shape.consts
 
+    carried = [(k, p - nb) for k, (p, _) in enumerate(body.inputs) if p >= nb]
+
     def feed(now: dict[int, Fact]) -> list[Fact]:
-        return [now.get(p - nb, fact) if p >= nb else fact for (p, _), fact in zip(body.inputs, inputs, strict=True)]
+        facts = inputs.copy()
+        for k, i in carried:
+            facts[k] = now.get(i, facts[k])
+        return facts
 
     outer, body.special = body.special, _special(body, shape, inits)
     try:
