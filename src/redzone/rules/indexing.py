@@ -50,6 +50,8 @@ def _dynamic_slice(eqn: Any, a: Fact, *starts: Fact) -> Fact:
             return scalar(0)
         if a.lo.size == n == a.hi.size and n <= FEW and (first != last or size == 1):
             # Nothing is told apart along the other dimensions.
+            if last + size - first == n:
+                return summarised(a)
             low = min(a.lo.ravel().tolist()[first : last + size])
             high = max(a.hi.ravel().tolist()[first : last + size])
             return Fact(low, high, 0 if low == high and not a.nan else 1, a.nan)
@@ -70,7 +72,7 @@ def _dynamic_update_slice(eqn: Any, a: Fact, update: Fact, *starts: Fact) -> Fac
             return a
     if whole == part:
         return update
-    if is_worth_telling_apart(whole, a, update, all([start.step == 0 for start in starts])):
+    if is_worth_telling_apart(whole, a, update, all(start.step == 0 for start in starts)):
         # The start is clamped into the array, so the window always lies inside.
         places = [
             (min(max(start.lo, 0), n - size), min(max(start.hi, 0), n - size))
