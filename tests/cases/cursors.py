@@ -1052,6 +1052,27 @@ def letters_until_a_flag_is_set_too_late(text):
     return lax.scan(step, (0, False), None, length=64)[1]
 
 
+def _in_turns_of_four(read):
+    """Nine rounds, of which the fourth and the eighth are turns: 7 is reached in the one, 15 in the other."""
+
+    def step(state):
+        count, at, turn, total = state
+        total = lax.cond(turn, lambda: total + read(at), lambda: total)
+        return count + 1, jnp.where(turn, 1, 2 * at + 1), (count + 1) % 4 == 3, total
+
+    return lax.while_loop(lambda state: state[0] < 9, step, (0, 0, False, 0))[3]
+
+
+@case(i32(9))
+def read_where_a_turn_ends(x):
+    return _in_turns_of_four(lambda at: x[at - 7])  #: safe
+
+
+@case(i32(8))
+def read_where_the_first_turn_ends(x):
+    return _in_turns_of_four(lambda at: x[at - 7])  #: unsafe
+
+
 @case(i32(32), i32(64, min=0, max=1))
 def letters_of_a_flag_that_may_be_taken_back(text, again):
     def step(carry, back):

@@ -1136,6 +1136,18 @@ ENGINE_MUTANTS = [
         "cursors.letters_of_a_flag_that_may_be_taken_back",
     ),
     EngineMutant(
+        "a flag is only set once",
+        "engine.flags:_by_iteration",
+        lambda right: lambda carries, flag, started: right(carries, flag, started[:4]),
+        "cursors.read_where_the_first_turn_ends",
+    ),
+    EngineMutant(
+        "what is written to a row is all that it may be",
+        "rules.indexing:_written_in_row",
+        lambda right: lambda n, a, update, first, last, size, certain: right(n, a, update, first, first, size, True),
+        "battery.tables",
+    ),
+    EngineMutant(
         "parts of one sum are parts of any",
         "engine.parts:_converted",
         _constant(0),

@@ -30,7 +30,7 @@ _NDARRAY: Final = np.ndarray
 class Fact:
     """An over-approximation of every value an array can hold."""
 
-    __slots__ = ("hi", "lo", "nan", "step", "whole")
+    __slots__ = ("hi", "lo", "nan", "step", "told", "whole")
 
     def __init__(self, lo: Any, hi: Any, step: int = 1, nan: bool = False) -> None:
         self.lo = lo
@@ -39,6 +39,8 @@ class Fact:
         self.nan = nan
         self.whole: Fact | None = None
         """The same with one pair of bounds for all elements, where they are kept apart and somebody asked."""
+        self.told: tuple[Any, ...] | None = None
+        """Its key, where elements are kept apart and somebody asked."""
 
     def __repr__(self) -> str:
         stride = f" step {self.step}" if self.step not in (0, 1) else ""
@@ -57,7 +59,10 @@ class Fact:
     def key(self) -> tuple[Any, ...]:
         """Something hashable that is equal for equal facts."""
         if type(self.lo) is _NDARRAY:
-            return (self.lo.shape, self.lo.tobytes(), self.hi.shape, self.hi.tobytes(), self.nan)
+            told = self.told
+            if told is None:
+                told = self.told = (self.lo.shape, self.lo.tobytes(), self.hi.shape, self.hi.tobytes(), self.nan)
+            return told
         return (self.lo, self.hi, self.step, self.nan)
 
     def contains(self, value: Any) -> bool:
@@ -225,6 +230,8 @@ def too_wide(a: Fact, b: Fact) -> bool:
     """Whether combining two kept-apart facts would keep more apart than allowed."""
     if type(a.lo) is not _NDARRAY or type(b.lo) is not _NDARRAY:
         return False
+    if a.lo.shape == b.lo.shape:
+        return bool(a.lo.size > KEEP)
     size = 1
     for x, y in zip(a.lo.shape, b.lo.shape, strict=False):
         size *= x if x > y else y
@@ -303,6 +310,10 @@ def meet(a: Fact, b: Fact) -> Fact | None:
         stride, anchor = (mine, a.lo) if mine >= other else (other, b.lo)
         return strided(low, high, stride, anchor)
     if type(a.lo) is _NDARRAY or type(b.lo) is _NDARRAY:
+        if (type(low) is int or type(low) is float) and type(high) is type(low) and (b.nan or not a.nan):
+            whole = summarised(a)
+            if low <= whole.lo and whole.hi <= high:
+                return a
         if not _alike(a, b):
             return meet(summarised(a), summarised(b))
         lo, hi = np.maximum(a.lo, b.lo), np.minimum(a.hi, b.hi)
@@ -360,6 +371,9 @@ def leq(a: Fact, b: Fact) -> bool:
     if a.nan and not b.nan:
         return False
     if type(a.lo) is _NDARRAY or type(b.lo) is _NDARRAY:
+        if (type(b.lo) is int or type(b.lo) is float) and type(b.hi) is type(b.lo):
+            whole = summarised(a)
+            return bool(b.step == 1 and b.lo <= whole.lo and whole.hi <= b.hi)
         if type(a.lo) is _NDARRAY and type(b.lo) is _NDARRAY and a.lo.ndim != b.lo.ndim:
             a = summarised(a)
         return b.step == 1 and every(a.lo >= b.lo) and every(a.hi <= b.hi)

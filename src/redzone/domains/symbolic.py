@@ -104,6 +104,8 @@ def fits(lo: Any, hi: Any, low: Any, high: Any) -> bool:
 
 def smaller(a: Any, b: Any) -> Any:
     """The smaller of two bounds; where that depends on the sizes `min(…)`, or a number below both."""
+    if type(a) is int and type(b) is int:
+        return a if a <= b else b
     if at_most(a, b):
         return a
     if at_most(b, a):
@@ -115,6 +117,8 @@ def smaller(a: Any, b: Any) -> Any:
 
 def larger(a: Any, b: Any) -> Any:
     """The larger of two bounds; where that depends on the sizes `max(…)`, or a number above both."""
+    if type(a) is int and type(b) is int:
+        return b if a <= b else a
     if at_most(a, b):
         return b
     if at_most(b, a):

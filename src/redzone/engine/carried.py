@@ -7,9 +7,20 @@ from typing import Any
 
 import numpy as np
 
-from redzone.domains import Fact, dtype_info, join, meet
+from redzone.domains import DtypeInfo, Fact, dtype_info, join, meet
 from redzone.engine.changes import Change, changed_or_set, counted_by
 from redzone.engine.program import LoopShape, Program
+
+
+class _Kinds:
+    """What is the same of the carries of a loop whenever it is looked at."""
+
+    def __init__(self, body: Program, shape: LoopShape, avals: list[Any]) -> None:
+        self.info = {i: dtype_info(getattr(avals[i], "dtype", None)) for i in shape.carries}
+        self.dtype = {i: getattr(avals[i], "dtype", None) for i in shape.carries}
+        slots = {position - shape.consts: slot for position, slot in body.inputs}
+        self.slot = {i: slots.get(i, -1) for i in shape.carries}
+        self.moving = [i for i in shape.carries if body.outs[i] != self.slot[i]]
 
 
 class Carries:
@@ -20,11 +31,13 @@ class Carries:
         self.places = shape.carries
         self.first = dict(zip(shape.carries, inits, strict=True))
         self.now = dict(self.first)
-        self.info = {i: dtype_info(getattr(avals[i], "dtype", None)) for i in shape.carries}
-        self.dtype = {i: getattr(avals[i], "dtype", None) for i in shape.carries}
-        slots = {position - shape.consts: slot for position, slot in body.inputs}
-        self.slot = {i: slots.get(i, -1) for i in shape.carries}
-        self.moving = [i for i in shape.carries if body.outs[i] != self.slot[i]]
+        if shape.kinds is None:
+            shape.kinds = _Kinds(body, shape, avals)
+        kinds = shape.kinds
+        self.info: dict[int, DtypeInfo] = kinds.info
+        self.dtype: dict[int, Any] = kinds.dtype
+        self.slot: dict[int, int] = kinds.slot
+        self.moving: list[int] = kinds.moving
         self.seen_in: list[Any] | None = None
         """The run of the body that was looked at last for what it does to the carries."""
         self.changes: dict[int, Change | None] = {}

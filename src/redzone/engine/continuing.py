@@ -6,7 +6,7 @@ what holds after it. What was asked last is kept.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from redzone.domains import Fact, summarised
 from redzone.engine.either import PARTS, alternatives, use_either
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from redzone.engine.forward import Context, Runner
 
 
+#: How many steps make a condition of which the answers are kept.
+FEW: Final = 12
 #: The carries, and steps of the body of which it is known then what they yield.
 Way = tuple[dict[int, Fact], dict[Step, Fact]]
 
@@ -35,12 +37,20 @@ def parts_of(test: Program) -> list[tuple[tuple[int, int], ...]]:
     return known
 
 
+def is_plain(test: Program) -> bool:
+    """Whether a condition is a few plain steps: then it answers what it answered before, and that is kept."""
+    if "answers" not in test.memo:
+        plain = len(test.steps) <= FEW and not test.assumptions and all(step.kind == SIMPLE for step in test.steps)
+        test.memo["answers"] = {} if plain else None
+    return test.memo["answers"] is not None
+
+
 class Condition:
     """The condition of one while, in one run of the program around it."""
 
     __slots__ = (
-        *("asked", "batched", "context", "env", "facts", "looked"),
-        *("parts", "runner", "said", "step", "test", "toward"),
+        *("asked", "batched", "context", "env", "facts", "given", "looked"),
+        *("parts", "plain", "runner", "said", "step", "test", "toward"),
     )
 
     def __init__(self, runner: Runner, step: Step, asked: list[Fact], context: Context | None) -> None:
@@ -57,6 +67,10 @@ class Condition:
         """Whether there is one for each lane: the loop goes on while any holds."""
         self.parts = parts_of(self.test)
         """The ways in which it can hold, where it is looked at one by one: bools, and what each is then."""
+        self.plain = not self.batched and is_plain(self.test)
+        """Whether its answers hang on nothing but the facts it is asked about, which are numbers."""
+        self.given: list[Any] | None = None
+        """What it looks at besides carries, as a part of each question."""
         self.toward: dict[int, Fact] = {}
         """By carry: what else holds of it while the loop goes on."""
         self.facts: list[Fact] | None = None
@@ -82,12 +96,46 @@ class Condition:
 
     def when(self, now: dict[int, Fact], truth: int, lane: bool = False) -> dict[int, Fact] | None:
         """The carries when it comes out so; None where it can't. `lane`: in the lanes for which it does."""
+        if self.plain and not self.toward:
+            key = self._question(now, truth)
+            if key is not None:
+                return self._known(key, now, truth)
         env = self.tested(now)
         if self.batched and truth and not lane:
             return now if summarised(env[self.test.outs[0]]).hi else None
         if truth not in self.said:
             self.said[truth] = self._says(env, truth)
         said = self.said[truth]
+        return None if said is None else {**now, **said}
+
+    def _question(self, now: dict[int, Fact], truth: int) -> Any:
+        """What it is asked, equal for equal questions; None where not all it looks at are numbers."""
+        given = self.given
+        if given is None:
+            # Loops that share a condition may carry what others give it.
+            given = self.given = [self.step.extra.cond_consts]
+            carried = {place for place, _ in self.looked}
+            for place, fact in enumerate(self.asked):
+                if place not in carried:
+                    given += (fact.lo, fact.hi, fact.step)
+                    if type(fact.lo) is not int or type(fact.hi) is not int:
+                        self.plain = False
+                        return None
+        found = [truth, *given]
+        for place, carry in self.looked:
+            fact = now.get(carry, self.asked[place])
+            if type(fact.lo) is not int or type(fact.hi) is not int:
+                return None
+            found += (fact.lo, fact.hi, fact.step)
+        return tuple(found)
+
+    def _known(self, key: Any, now: dict[int, Fact], truth: int) -> dict[int, Fact] | None:
+        """The answer to a question, which may have been asked in another run of the loop."""
+        answers = self.test.memo["answers"]
+        if key in answers:
+            said = answers[key]
+        else:
+            said = answers[key] = self._says(self.tested(now), truth)
         return None if said is None else {**now, **said}
 
     def _says(self, env: list[Any], truth: int) -> dict[int, Fact] | None:

@@ -6,11 +6,14 @@ for that holds of all it makes. So they hold wherever an iteration starts with t
 in the body tells what the flag is, that says what they are.
 
 As in `engine/entered.py` the value of a flag is taken back into the iteration that made it.
+
+A loop that was gone through one by one needs none of that, where the flag is known in each of its iterations: one that
+starts with it at a value is among those in which it has that.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from redzone.domains import Fact, join, leq, scalar, summarised, widen
@@ -20,6 +23,7 @@ from redzone.engine.levels import ALL
 from redzone.engine.program import COND, Links, Program
 from redzone.engine.refine import Refiner
 from redzone.engine.relations import Infeasible
+from redzone.engine.resting import in_any
 
 #: Rounds of plain joining before widening, and the most rounds.
 PATIENCE: Final = 2
@@ -47,21 +51,28 @@ def is_open_inside(program: Program, env: list[Any]) -> bool:
 
 
 def by_flag(
-    carries: Carries, run: Callable[[dict[int, Fact]], list[Any] | None], env: list[Any], thresholds: Callable[[], Any]
+    carries: Carries,
+    run: Callable[[dict[int, Fact]], list[Any] | None],
+    env: list[Any],
+    thresholds: Callable[[], Any],
+    started: Sequence[dict[int, Fact]] = (),
 ) -> Links:
     """By flag that a loop carries, and its value: what else holds wherever an iteration starts with it at that.
 
     `run` runs the body with facts about its carries, where it goes on with such, and `env` is a run of the body with
-    those that hold at every start.
+    those that hold at every start. `started` is what the moving ones are at the start of each iteration, in a loop that
+    was gone through one by one.
     """
     body = carries.body
     if not is_open_inside(body, env):
         return {}
     flag = next(i for i in carries.moving if _is_flag(carries, i))
-    states = (_states(carries, flag, run, thresholds) if _tells(carries, flag, env) else None) or {}
+    states: States | None = None
+    if _tells(carries, flag, env):
+        states = _by_iteration(carries, flag, started) or _states(carries, flag, run, thresholds)
     links = {
         value: {carries.slot[i]: state[i] for i in _numbers(carries) if not leq(carries.now[i], state[i])}
-        for value, state in states.items()
+        for value, state in (states or {}).items()
     }
     if not any(links.values()):
         body.memo[_IN_VAIN] = body.memo.get(_IN_VAIN, 0) + 1
@@ -99,6 +110,18 @@ def _is_flag(carries: Carries, i: int) -> bool:
     fact = summarised(carries.now[i])
     shape = getattr(carries.body.jaxpr.outvars[i].aval, "shape", None)
     return carries.info[i].kind == "b" and carries.slot[i] >= 0 and shape == () and (fact.lo, fact.hi) == (0, 1)
+
+
+def _by_iteration(carries: Carries, flag: int, started: Sequence[dict[int, Fact]]) -> States | None:
+    """What the carries are by value of a flag that is known in each iteration; None where it is not."""
+    found: dict[int, list[dict[int, Fact]]] = {}
+    for state in started:
+        fact = summarised(state[flag])
+        if fact.step != 0 or type(fact.lo) is not int:
+            return None
+        found.setdefault(fact.lo, []).append(state)
+    now = carries.now
+    return {v: {i: met(now[i], fact) for i, fact in in_any(states).items()} for v, states in found.items()} or None
 
 
 def _states(carries: Carries, flag: int, run: Any, thresholds: Any) -> States | None:

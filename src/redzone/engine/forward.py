@@ -55,6 +55,8 @@ class Context:
     """For the body of a while: the run of its condition, which came out true."""
     others: list[tuple[Context, Step]] = dataclasses.field(default_factory=list)
     """Further calls with equal facts, for which this run stands too: who calls, and where."""
+    origins: dict[frozenset[int], frozenset[int]] | None = dataclasses.field(default=None, init=False)
+    """By inputs of its program: which of the whole program's they are made of (`prove/made_of.py`), once asked."""
 
 
 #: By branch of a cond that may be taken: what it yields, and the environment of its run.
@@ -125,14 +127,17 @@ class Runner:
                 env[slot] = fact
         else:
             which = 1 << len(inputs) if program.ordered else 0
-            for k, ((_, slot), fact) in enumerate(zip(program.inputs, inputs, strict=True)):
+            fresh: list[Fact] = []
+            for k, (_, slot) in enumerate(program.inputs):
+                fact = inputs[k]
                 if not _is_same(fact, last[slot]):
                     changed.append(slot)
+                    fresh.append(fact)
                     which |= 1 << k
             if not (which or record):
                 return last
             env = last.copy()
-            for (_, slot), fact in zip(program.inputs, inputs, strict=True):
+            for slot, fact in zip(changed, fresh, strict=True):
                 env[slot] = fact
         if program.linking:
             program.linked[id(env)] = (env, program.linking)
@@ -272,9 +277,12 @@ class Runner:
             # Nothing is known of it until its step has run: a refinement may look ahead.
             env[slot] = None
         for step, reads, always in again.steps:
-            if changed.isdisjoint(reads) and (
-                not (always or step.volatile) or _sees_the_same(program, step, looks.get(step), changed)
-            ):
+            same = True
+            for slot in reads:
+                if slot in changed:
+                    same = False
+                    break
+            if same and (not (always or step.volatile) or _sees_the_same(program, step, looks.get(step), changed)):
                 for out in step.outs:
                     if out >= 0:
                         env[out] = last[out]

@@ -87,6 +87,8 @@ def bounded_growth(carries: Carries, moving: list[int], env: Any, trips: Any) ->
     """A carry that changes by something in [a, b] each time is, after t times, within t·[a, b] of its start."""
     helped = False
     for i, bound in grown(carries, moving, env, trips).items():
+        if leq(summarised(carries.now[i]), bound):
+            continue
         narrowed = met(carries.now[i], bound)
         if not leq(carries.now[i], narrowed):
             carries.now[i] = narrowed
@@ -106,7 +108,7 @@ def grown(carries: Carries, moving: list[int], env: Any, trips: Any) -> dict[int
         if change.set_to is None and change.added is not None:
             lo, hi = smaller(0, change.added[0]), larger(0, change.added[1])
             # The value after the last iteration must fit too: then no addition in any iteration wraps.
-            spill = _after(carries.first[i], lo * trips, hi * trips, info, 1)
+            spill = _after(summarised(carries.first[i]), lo * trips, hi * trips, info, 1)
             bound = _after(carries.first[i], lo * (trips - 1), hi * (trips - 1), info, 1)
         else:
             spill, bound = _grown_or_set(carries.first[i], change, info, trips)
@@ -120,26 +122,31 @@ def _grown_or_set(first: Fact, change: Change, info: DtypeInfo, trips: Any) -> t
 
     What an iteration set has changed no more often than there are iterations after it.
     """
-    added, set_to = change.added or (0, 0), Fact(*change.set_to) if change.set_to is not None else first
+    added, whole = change.added or (0, 0), summarised(first)
+    set_to = Fact(*change.set_to) if change.set_to is not None else whole
     lo, hi = smaller(0, added[0]), larger(0, added[1])
-    spills = [_after(fact, lo * trips, hi * trips, info, 1) for fact in (first, set_to)]
-    if None in spills:
+    spill, other = [_after(fact, lo * trips, hi * trips, info, 1) for fact in (whole, set_to)]
+    if spill is None or other is None:
         return None, None
-    whole = summarised(first)
-    lows = [_farthest(whole.lo, end, trips, smaller) for end in change.least]
-    highs = [_farthest(whole.hi, end, trips, larger) for end in change.most]
+    lows = [_farthest(whole.lo, end, trips, False) for end in change.least]
+    highs = [_farthest(whole.hi, end, trips, True) for end in change.most]
     # All of them hold. Of sizes without a number nobody may know which is the nearest.
     low = max(lows) if all(type(n) is int for n in lows) else lows[0]
     high = min(highs) if all(type(n) is int for n in highs) else highs[0]
-    return spills[0], Fact(low, high, 1)
+    return spill, Fact(low, high, 1)
 
 
-def _farthest(first: Any, end: End, trips: Any, farther: Any) -> Any:
-    """How far a carry comes whenever the body starts."""
+def _farthest(first: Any, end: End, trips: Any, up: bool) -> Any:
+    """How far a carry comes one way whenever the body starts."""
     since = max(trips - 2, 0) if type(trips) is int else trips - 1
-    by = farther(0, 0 if end[0] is None else end[0])
+    by: Any = 0
+    if end[0] is not None:
+        by = larger(0, end[0]) if up else smaller(0, end[0])
     moved = first + by * (trips - 1)
-    return moved if end[1] is None else farther(moved, end[1] + by * since)
+    if end[1] is None:
+        return moved
+    again = end[1] + by * since
+    return larger(moved, again) if up else smaller(moved, again)
 
 
 def caps(carries: Carries, moving: list[int], env: Any, trips: int) -> dict[int, Fact]:

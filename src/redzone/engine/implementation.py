@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import jax
+from jax.core import ShapedArray
 
 from redzone.domains import dtype_info
 from redzone.frontend.compat import equations_of, inner_jaxprs, is_wide, open_jaxpr, sparse_function, sparse_kind
@@ -56,6 +57,8 @@ def _expand(eqn: Any) -> tuple[Any, tuple[Any, ...]] | None:
 
 
 _seen: Final[dict[Any, tuple[Any, Any]]] = {}
+#: The types of parameters that need not be written down to be told apart.
+_PLAIN: Final = frozenset((bool, int, str, type(None)))
 
 
 def _key(eqn: Any) -> Any:
@@ -68,9 +71,14 @@ def _key(eqn: Any) -> Any:
         # CSR arrays are computed as COO arrays are, but what is outside is padding of theirs.
         return id(eqn)
     try:
-        items, avals = tuple(sorted(eqn.params.items(), key=lambda p: p[0])), tuple([v.aval for v in eqn.invars])
-        shown = str(items)
+        params, avals = eqn.params, tuple([v.aval for v in eqn.invars])
+        items = tuple(sorted(params.items(), key=lambda p: p[0]) if len(params) > 1 else params.items())
+        kinds = tuple([type(value) for _, value in items])
+        if _PLAIN.issuperset(kinds) and all(type(aval) is ShapedArray for aval in avals):
+            # Of these, what is equal and of one type is the same.
+            return (eqn.primitive, avals, kinds, items, is_wide())
         hash((items, avals))
+        shown = str(items)
     except Exception:
         return id(eqn)
     # Objects that print as their address are told apart by the equation, which is kept.

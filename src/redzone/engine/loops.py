@@ -193,8 +193,13 @@ def run_while(runner: Runner, env: list[Any], step: Step, context: Context | Non
     inits = [env[s] for s in shape.inits]
     nb = shape.consts
 
+    carried = [(k, p - nb) for k, (p, _) in enumerate(body.inputs) if p >= nb]
+
     def feed(now: dict[int, Fact]) -> list[Fact]:
-        return [now.get(p - nb, fact) if p >= nb else fact for (p, _), fact in zip(body.inputs, inputs, strict=True)]
+        facts = inputs.copy()
+        for k, i in carried:
+            facts[k] = now.get(i, facts[k])
+        return facts
 
     outer, body.special = body.special, _special(body, shape, inits)
     try:
@@ -225,6 +230,7 @@ def _while(
         inside: dict[int, Fact] = {}
         entered: dict[int, Fact] = {}
         closer: dict[Step, list[Fact]] = {}
+        started: list[dict[int, Fact]] = []
         condition.toward = toward(carries, condition)
         enters = when(carries.now, 1) is not None
         starts = enters and _surely_starts(condition, carries.now)
@@ -270,7 +276,8 @@ def _while(
                 if len(states) <= SCALED:
                     # From the last one it does not go on: that is all of them.
                     carries.now.update({i: met(rest[i], fact) for i, fact in in_any(states).items()})
-                    inside = in_any(states[:-1] or states)
+                    started = states[:-1] or states
+                    inside = in_any(started)
             if trips is not None:
                 # Where the body starts it has run less often than it does in all.
                 inside = grown(carries, carries.moving, last, max(trips, 1))
@@ -281,8 +288,9 @@ def _while(
                     goes_on = lambda: when(carries.now, 1, lane) is not None  # noqa: E731
                     states = states_of(carries, carries.moving, run, trips, goes_on)
                     carries.now.update({i: met(rest[i], fact) for i, fact in in_any(states).items()})
-                    started = in_any(states[:trips])
-                    inside = {i: met(inside[i], fact) if i in inside else fact for i, fact in started.items()}
+                    started = states[:trips]
+                    for i, fact in in_any(started).items():
+                        inside[i] = met(inside[i], fact) if i in inside else fact
                 if not batched and 1 < trips <= min(SHORT, runner.turns) and is_open(body, run()):
                     runner.turns -= trips
                     rest = dict(carries.now)
@@ -298,7 +306,7 @@ def _while(
                 return None if on is None else runner.run(body, feed(on), False)
 
             in_body = runner.run(body, feed(narrowed(narrowed(goes_in, inside), entered)), False)
-            links = by_flag(carries, going_on, in_body, near)
+            links = by_flag(carries, going_on, in_body, near, started)
         known = body.memo[key] = Rested(carries.now, enters, starts, condition.toward)
         known.inside, known.entered, known.closer = inside, entered, closer
         known.goes_in, known.links = goes_in, links

@@ -471,5 +471,7 @@ class LoopShape:
     """What a binary search looks for, where that keeps it from the array's end."""
     also: tuple[int, ...] = ()
     """Slots that its result hangs on besides."""
+    kinds: Any = None
+    """Types and places of the carries, once somebody looked (`engine/carried.py`)."""
     counted: tuple[int, ...] = ()
     """Which of the body's inputs are the rows of `jnp.arange`: in the order of the rows, how many come before."""

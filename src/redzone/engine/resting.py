@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import numpy as np
+
 from redzone.domains import Fact, join, leq, summarised, top, widen
 from redzone.engine.carried import Carries, met
 from redzone.engine.growing import bounded_growth, caps
@@ -57,6 +59,10 @@ def come_to_rest(
         for i in moving:
             out = carries.out(env, i)
             if settled.get(i) is out:
+                continue
+            if type(out.lo) is np.ndarray and carries.now[i].kept and leq(out, carries.now[i]):
+                # What they are now holds all first values anyway.
+                settled[i] = out
                 continue
             both = join(carries.first[i], out)
             if capped and i in capped:

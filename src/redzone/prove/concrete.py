@@ -41,9 +41,13 @@ def is_exact_here(eqn: Any) -> bool:
     name = eqn.primitive.name
     if name not in MADE and eqn.primitive not in _NUMPY:
         return False
+    latest: Any = name
     for variables in (eqn.invars, eqn.outvars):
         for v in variables:
-            info = dtype_info(getattr(v.aval, "dtype", None))
+            dtype = getattr(v.aval, "dtype", None)
+            if dtype is latest:
+                continue
+            latest, info = dtype, dtype_info(dtype)
             if info.kind == "b" or (info.integral and info.bits >= 8):
                 continue
             if info.kind == "x" or not (name in _REARRANGED if info.integral else _is_exact_float(eqn, name, info)):

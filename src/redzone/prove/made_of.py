@@ -43,10 +43,16 @@ def _from_outside(context: Context, positions: frozenset[int]) -> frozenset[int]
     parent, via = context.parent, context.step
     if parent is None or via is None or not positions:
         return positions if parent is None else frozenset()
+    known = context.origins
+    if known is None:
+        known = context.origins = {}
+    elif positions in known:
+        return known[positions]
     slots = _outer(via, positions, context.branch)
     found = _from_outside(parent, _inputs(parent.program, slots))
     for caller, step in context.others:
         found |= _from_outside(caller, _inputs(caller.program, _outer(step, positions, context.branch)))
+    known[positions] = found
     return found
 
 

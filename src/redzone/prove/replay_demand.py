@@ -50,6 +50,8 @@ class Planning:
         self.demands: dict[Any, Demand] = {}
         self.plans: dict[Any, Plan] = {}
         self.carries: dict[Any, frozenset[int]] = {}
+        self.closed: dict[int, list[tuple[frozenset[int], frozenset[int]]]] = {}
+        """By identity of a loop's equation: results that were asked for, and what they take of its carries."""
         self.ways: dict[int, tuple[Site | None, Any, Any, Any]] = {}
         self.of_nan = False
         """Whether the program was run on nothing but NaN."""
@@ -102,13 +104,20 @@ class Planning:
                 if len(outvars) == 1:
                     mine = FIRST if outvars[0] in wanted else NONE
                 else:
-                    mine = frozenset(i for i, v in enumerate(outvars) if v in wanted)
+                    mine = frozenset([i for i, v in enumerate(outvars) if v in wanted])
+                if eqn.primitive in PLAIN:
+                    if mine or (eqn.effects and self.inside(eqn)):
+                        kept.append((eqn, mine, None, None))
+                        for v in eqn.invars:
+                            if type(v) is not Literal:
+                                wanted.add(v)
+                    continue
                 if not mine and not self.inside(eqn):
                     continue
-                called = None if eqn.primitive in PLAIN else self.called(eqn)
+                called = self.called(eqn)
                 if called is None:
                     kept.append((eqn, mine, None, None))
-                    for v in eqn.invars if eqn.primitive in PLAIN else self.operands(eqn, mine):
+                    for v in self.operands(eqn, mine):
                         if type(v) is not Literal:
                             wanted.add(v)
                     continue
@@ -226,11 +235,17 @@ class Planning:
             condition = self.demand(open_jaxpr(eqn.params["cond_jaxpr"])[0], FIRST).inputs
             test = frozenset(i - nt for i in condition if i >= nt)
         outs = outs | test
+        asked = outs
+        for fewer, closed in self.closed.get(id(eqn), ()):
+            if fewer <= outs:
+                # What fewer results take, more take too.
+                outs = outs | closed
         while True:
             needed = self.demand(body, outs).inputs
             more = outs | {i - first for i in needed if first <= i < first + count}
             if more == outs:
                 self.carries[key] = outs
+                self.closed.setdefault(id(eqn), []).append((asked, outs))
                 return outs
             outs = more
 

@@ -105,11 +105,13 @@ class Untouched:
         tested, constants = eqn.params["cond_nconsts"], eqn.params["body_nconsts"]
         test, body = (open_jaxpr(eqn.params[name])[0] for name in ("cond_jaxpr", "body_jaxpr"))
         mine, given = before[:tested], before[tested:]
-        carried = self.rounds(body, given, constants, len(eqn.outvars), reached)
-        if not self.through(test, [*mine, *carried], reached)[0]:
-            return carried
+        # What hangs on an input at first does so later.
+        if not self.through(test, [*mine, *given[constants:]], reached)[0]:
+            carried = self.rounds(body, given, constants, len(eqn.outvars), reached)
+            if not self.through(test, [*mine, *carried], reached)[0]:
+                return carried
         # How often it runs hangs on an input, and so does all that it leaves.
-        every = [True] * len(carried)
+        every = [True] * len(eqn.outvars)
         self.rounds(body, [*given[:constants], *every], constants, len(every), True)
         self.through(test, [*mine, *every], True)
         return every

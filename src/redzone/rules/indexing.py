@@ -21,6 +21,8 @@ from redzone.rules.table import rule, top_of
 APART: Final = 64
 #: How many columns are told apart of an array with more elements than that.
 ROW: Final = 16
+#: Of so many elements, told apart along one dimension alone, Python is faster than numpy.
+FEW: Final = 48
 #: How large an element is, and what is added to it, at most for its bounds to be kept apart: no sum of such wraps.
 FAR: Final = 2**40
 
@@ -46,6 +48,13 @@ def _dynamic_slice(eqn: Any, a: Fact, *starts: Fact) -> Fact:
         first, last = min(max(start.lo, 0), n - size), min(max(start.hi, 0), n - size)
         if not size:
             return scalar(0)
+        if a.lo.size == n == a.hi.size and n <= FEW and (first != last or size == 1):
+            # Nothing is told apart along the other dimensions.
+            if last + size - first == n:
+                return summarised(a)
+            low = min(a.lo.ravel().tolist()[first : last + size])
+            high = max(a.hi.ravel().tolist()[first : last + size])
+            return Fact(low, high, 0 if low == high and not a.nan else 1, a.nan)
         if first == last:
             window = [slice(None)] * a.lo.ndim
             window[axis] = slice(first, first + size)
@@ -58,9 +67,10 @@ def _dynamic_slice(eqn: Any, a: Fact, *starts: Fact) -> Fact:
 @rule("dynamic_update_slice_p")
 def _dynamic_update_slice(eqn: Any, a: Fact, update: Fact, *starts: Fact) -> Fact:
     whole, part = eqn.invars[0].aval.shape, eqn.invars[1].aval.shape
-    if any(type(n) is int and n == 0 for n in part):
-        return a
-    if all(x == y for x, y in zip(whole, part, strict=True)):
+    for n in part:
+        if type(n) is int and n == 0:
+            return a
+    if whole == part:
         return update
     if is_worth_telling_apart(whole, a, update, all(start.step == 0 for start in starts)):
         # The start is clamped into the array, so the window always lies inside.
@@ -75,7 +85,12 @@ def _dynamic_update_slice(eqn: Any, a: Fact, update: Fact, *starts: Fact) -> Fac
 
 def is_worth_telling_apart(shape: Any, a: Fact, update: Fact, known: bool) -> bool:
     """Whether the elements of a small array of integers are worth keeping apart across a write, at a known place."""
-    if not all(type(n) is int for n in shape) or not 1 < math.prod(shape) <= APART:
+    size = 1
+    for n in shape:
+        if type(n) is not int:
+            return False
+        size *= n
+    if not 1 < size <= APART:
         return False
     if not (is_small(a) and is_small(update)) or isinstance(summarised(a).lo, float):
         return False
@@ -90,6 +105,10 @@ def written(
     Elements the window cannot touch stay; where the place is known, and it is `certain` that it is written to, the
     others are the update's, else either. `kept` are the sizes in which elements are told apart.
     """
+    if len(kept) == 1 and kept[0] == shape[0] <= FEW and type(update.lo) is int and type(update.hi) is int:
+        first, last = places[0]
+        if type(first) is int and type(last) is int:
+            return _written_in_row(kept[0], a, update, first, last, window[0], certain)
     lo, hi = np.empty(kept, np.int64), np.empty(kept, np.int64)
     lo[...], hi[...] = a.lo, a.hi
     at, sure = touched(shape, kept, places, window)
@@ -103,6 +122,22 @@ def written(
         new = summarised_along(update, partial)
         lo[at], hi[at] = np.minimum(lo[at], new.lo), np.maximum(hi[at], new.hi)
     return apart(lo, hi)
+
+
+def _written_in_row(n: int, a: Fact, update: Fact, first: int, last: int, size: int, certain: bool) -> Fact:
+    """The same of a few numbers in a row, over some of which one is written."""
+    lows = a.lo.tolist() if type(a.lo) is np.ndarray else [a.lo]
+    highs = a.hi.tolist() if type(a.hi) is np.ndarray else [a.hi]
+    lo, hi = (lows * n if len(lows) == 1 else lows), (highs * n if len(highs) == 1 else highs)
+    low, high, sure, changed = update.lo, update.hi, certain and first == last, not a.kept
+    for k in range(first, last + size):
+        if lo[k] > low or (sure and lo[k] != low):
+            lo[k] = low
+            changed = True
+        if hi[k] < high or (sure and hi[k] != high):
+            hi[k] = high
+            changed = True
+    return apart(np.array(lo, np.int64), np.array(hi, np.int64)) if changed else a
 
 
 def touched(shape: Any, kept: Any, places: list[tuple[int, int]], window: Any) -> tuple[tuple[slice, ...], bool]:
