@@ -38,8 +38,11 @@ _TOLD: Final = frozenset(
 _ALSO: Final = _TOLD | {_SELECT, _BROADCAST}
 
 
-def share(program: Program) -> None:
-    """Leave out the steps that compute what another one before them does, and note which step makes each slot."""
+def share(program: Program) -> dict[int, int]:
+    """Leave out the steps that compute what another one before them does, and note which step makes each slot.
+
+    Yields, by slot that turned out to be another one, that one.
+    """
     unknown, template, defs = program.unknown, program.template, program.defs
     seen: dict[Any, list[Step]] = {}
     renamed: dict[int, int] = {}
@@ -78,13 +81,23 @@ def share(program: Program) -> None:
             if out >= 0:
                 defs[out] = step
     if not renamed:
-        return
+        return renamed
     program.steps = kept
     program.outs = [renamed.get(slot, slot) for slot in program.outs]
     program.assumptions = [one._replace(slot=renamed.get(one.slot, one.slot)) for one in program.assumptions]
     program.equal = {slot: renamed.get(made, made) for slot, made in program.equal.items()}
     program.masks = [(site, renamed.get(slot, slot), case, calls) for site, slot, case, calls in program.masks]
     program.watched = [(eqn, [renamed.get(slot, slot) for slot in slots]) for eqn, slots in program.watched]
+    return renamed
+
+
+def is_same_step(one: Step, other: Step) -> bool:
+    """Whether two steps with one rule are known to compute the same."""
+    rule = one.rule
+    assert rule is not None
+    if len(one.outs) != 1 or one.ins != other.ins or not (rule.pointwise or rule in _ALSO):
+        return False
+    return _asked(one, rule) == _asked(other, rule) and _is_same(one.eqn, other.eqn, rule)
 
 
 def _asked(step: Step, rule: Rule) -> Any:

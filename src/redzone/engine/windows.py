@@ -148,10 +148,15 @@ def _unstacked(build: Slots, eqn: Any, frame: Frame, out: Any, want: Want) -> No
     (ask if is_followed(source.aval) else cut)(build, eqn, frame, source, there)
 
 
+def moves(eqn: Any) -> bool:
+    """Whether an equation only puts elements elsewhere, so that windows of its result are windows of its operands."""
+    return eqn.primitive in _MOVES or eqn.primitive is UNSTACK
+
+
 def may_follow(eqn: Any) -> bool:
     """Whether windows of an equation's result may be followed through it."""
     rule = RULES.get(eqn.primitive)
-    return eqn.primitive in _MOVES or eqn.primitive is UNSTACK or (rule is not None and rule.pointwise)
+    return moves(eqn) or (rule is not None and rule.pointwise)
 
 
 def flush(build: Slots, eqn: Any, frame: Frame, out: Any) -> None:

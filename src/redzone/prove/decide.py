@@ -101,8 +101,9 @@ class Deciding(Conditioned):
         self.timings["witness"] = time.perf_counter() - started
         for site, _ in open_sites:
             self.left_open(result[id(site.eqn)], site)
-        # The report lives on with what decided; what replayed need not.
+        # The report lives on with what decided; what replayed need not, nor what the programs were made of.
         self.replays.clear()
+        self.analysis.inlined.clear()
         return tuple(result.values())
 
     def spared(self, what: str, work: Callable[[], Found], otherwise: Found) -> Found:
@@ -199,7 +200,12 @@ class Deciding(Conditioned):
         closed = self.traced.jaxpr
         sites = [site for site, _ in open_sites]
         exact = Exact(self.traced.inputs, self.facts, self.work["masks"], spills=False)
-        found = masked_sites(self.analysis, closed, self.facts, sites, self.thrown, self.limited, exact, self.used)
+        every = {id(s.eqn): [*ways, *self.lanes.get(id(s.eqn), ())] for s, ways in open_sites}
+        if self.analysis.broken:
+            # What cannot hold was made of no run that there is.
+            every = {}
+        thrown, limited = self.thrown, self.limited
+        found = masked_sites(self.analysis, closed, self.facts, sites, thrown, limited, exact, self.used, every)
         may_leave = [(site, seen) for site, seen in open_sites if id(site.eqn) in found]
         # What throws it away may also be what keeps it inside.
         self.exactly(result, may_leave)
