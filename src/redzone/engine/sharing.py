@@ -49,13 +49,15 @@ def share(program: Program) -> dict[int, int]:
     kept: list[Step] = []
     for step in program.steps:
         if renamed:
-            if any(slot in renamed for slot in step.ins):
-                step.ins = tuple([renamed.get(slot, slot) for slot in step.ins])
+            for slot in step.ins:
+                if slot in renamed:
+                    step.ins = tuple([renamed.get(slot, slot) for slot in step.ins])
+                    break
             if step.extra is not None:
                 _rename_extra(step, renamed)
         rule = step.rule
         outs = step.outs
-        if rule is not None and len(outs) == 1 and not any(slot in unknown for slot in step.ins):
+        if rule is not None and len(outs) == 1 and unknown.isdisjoint(step.ins):
             if rule is SAME:
                 if template[step.ins[0]] is None and step.eqn.primitive is not _STOP:
                     renamed[outs[0]] = step.ins[0]

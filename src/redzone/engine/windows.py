@@ -117,7 +117,12 @@ def is_followed(aval: Any) -> bool:
     """Whether windows of such an array are followed: integers, of known size, and some."""
     if not dtype_info(getattr(aval, "dtype", None)).integral:
         return False
-    return all(type(n) is int and n != 0 for n in aval.shape)
+    for n in aval.shape:
+        if type(n) is not int:
+            return False
+        if n == 0:
+            return False
+    return True
 
 
 def read(build: Slots, eqn: Any, frame: Frame) -> bool:
@@ -393,7 +398,12 @@ def _beside(build: Slots, eqn: Any, frame: Frame, wants: dict[Any, Want]) -> dic
 def _is_beside(want: Want, write: Write) -> bool:
     """Whether a write leaves a window as it was."""
     starts, sizes, first, window = want.starts, want.sizes, write.first, write.window
-    return any(a + sizes[d] <= first[d] or first[d] + window[d] <= a for d, a in enumerate(starts))
+    for d, a in enumerate(starts):
+        if a + sizes[d] <= first[d]:
+            return True
+        if first[d] + window[d] <= a:
+            return True
+    return False
 
 
 def _is_within(want: Want, write: Write) -> bool:

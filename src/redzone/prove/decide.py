@@ -38,7 +38,7 @@ from redzone.prove.purse import Purse
 from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SEEN, SHORT, is_near, is_outside
 from redzone.prove.seen import is_close
 from redzone.prove.trials import stays_in_lanes
-from redzone.prove.unused import UNUSED, unused
+from redzone.prove.unused import UNUSED, is_plainly_used, unused
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
@@ -187,7 +187,10 @@ class Deciding(Conditioned):
         self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]], asked: set[int]
     ) -> None:
         """Settle the accesses of which nothing is ever seen; of those that are `asked` for a condition it is told."""
-        nowhere = unused(self.traced.jaxpr) - asked if len(asked) < len(open_sites) else set[int]()
+        closed, inventory = self.traced.jaxpr, self.analysis.inventory
+        left = [site for site, _ in open_sites if id(site.eqn) not in asked]
+        may_be_unused = any(not is_plainly_used(closed, inventory, site) for site in left)
+        nowhere = unused(closed) - asked if may_be_unused else set[int]()
         for site, _ in open_sites:
             if id(site.eqn) in nowhere:
                 access = result[id(site.eqn)]

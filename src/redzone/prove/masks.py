@@ -153,12 +153,14 @@ def _is_looked_at(
             plain = [[(w.condition, w.picked) for w in ways if not w.rows] for ways in known[0][1]]
             if plain and all(plain):
                 thrown.setdefault(key, plain)
+        if not known or not all(uses_of and all(uses_of) for _, uses_of in known):
+            continue
         relations = [Relation(uses, view) for view, _ in known]
         known = [
             (view, [[w for w in ways if relation.holds(w.condition)] for ways in uses_of])
             for (view, uses_of), relation in zip(known, relations, strict=True)
         ]
-        if not known or not all(uses_of and all(uses_of) for _, uses_of in known):
+        if not all(uses_of and all(uses_of) for _, uses_of in known):
             continue
         same = frozenset(
             (view.calls, frozenset((id(w.condition), w.picked, w.rows) for w in ways))
