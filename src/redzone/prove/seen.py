@@ -85,13 +85,22 @@ _Conditions = list[Bounded]
 
 
 def place_seen(context: Context, masked: Masked, exact: Exact) -> int:
-    """Where the index of an access is in the worst of its uses."""
+    """Where the index of an access is in the worst of its uses.
+
+    A use under all conditions of another, and perhaps more, is seen no more often than that, which is looked at alone.
+    """
     step, conditions = masked
     by_use: dict[int, dict[tuple[int, ...], _Conditions]] = {}
+    asked: dict[int, set[Any]] = {}
     for slot, one in conditions:
-        rows = by_use.setdefault(one.use, {})
-        rows.setdefault(one.rows, []).append((slot, one.least, one.most, one.shape))
-    return min(_place_of(context, step, rows, exact) for rows in by_use.values())
+        rows, condition = by_use.setdefault(one.use, {}), (slot, one.least, one.most, one.shape)
+        rows.setdefault(one.rows, []).append(condition)
+        asked.setdefault(one.use, set()).add((*condition, one.rows))
+    least = INSIDE
+    for use, mine in asked.items():
+        if not any(other < mine or (other == mine and before < use) for before, other in asked.items()):
+            least = min(least, _place_of(context, step, by_use[use], exact))
+    return least
 
 
 def _place_of(context: Context, step: Step, by_rows: dict[tuple[int, ...], _Conditions], exact: Exact) -> int:
