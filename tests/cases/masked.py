@@ -1747,3 +1747,60 @@ def a_read_that_a_loop_carries_to_the_end(x, i):
         return (carry[0] + x[jnp.clip(i, 0, 10)], carry[1] + 1.0), carry[0]  #: unsafe
 
     return lax.scan(body, (0.0, 0.0), None, length=3)[0][0]
+
+
+@case(f32(10), i32(), f32())
+def seen_under_one_condition_and_under_one_more(x, i, y):
+    value = x.at[i].get(mode="promise_in_bounds")  #: masked
+    ok = _inside(i, 10)
+    return jnp.where(ok, value, 0.0), jnp.where(y > 0, jnp.where(ok, value, 1.0), 2.0)
+
+
+@case(f32(10), i32(), f32())
+def seen_under_a_wider_condition_and_under_one_more(x, i, y):
+    value = x.at[i].get(mode="promise_in_bounds")  #: unsafe
+    ok = _inside(i, 11)
+    return jnp.where(ok, value, 0.0), jnp.where(y > 0, jnp.where(ok, value, 1.0), 2.0)
+
+
+@case(f32(10), i32(), f32())
+def seen_under_two_conditions_and_under_the_wider_alone(x, i, y):
+    value = x.at[i].get(mode="promise_in_bounds")  #: unsafe
+    wide = _inside(i, 11)
+    return jnp.where(wide, jnp.where(i < 10, value, 1.0), 2.0), jnp.where(wide, value, 0.0) * y
+
+
+@case(f32(4), i32(2), i32(), flag())
+def by_a_flag_that_goes_into_no_index(x, at, steps, over):
+    ok = ~over & ((at[0] < 4) == (steps >= 0)) & (steps >= 0) & (at[0] >= 0)
+    return jnp.where(ok, x.at[at[0]].get(mode="promise_in_bounds"), 0.0)  #: masked
+
+
+@case(f32(4), i32(2), i32(), flag())
+def by_a_flag_of_another_number_of_the_same_array(x, at, steps, over):
+    ok = ~over & ((at[1] < 4) == (steps >= 0)) & (steps >= 0) & (at[1] >= 0)
+    return jnp.where(ok, x.at[at[0]].get(mode="promise_in_bounds"), 0.0)  #: requires
+
+
+@case(f32(4), i32(2), i32(), flag())
+def by_a_flag_one_too_wide_that_goes_into_no_index(x, at, steps, over):
+    ok = ~over & ((at[0] < 5) == (steps >= 0)) & (steps >= 0) & (at[0] >= 0)
+    return jnp.where(ok, x.at[at[0]].get(mode="promise_in_bounds"), 0.0)  #: unsafe
+
+
+@case(f32(4), i32(), i32())
+def by_a_function_that_is_called_with_its_condition_each_time(x, i, j):
+    @jax.jit
+    def read(at, ok):
+        return jnp.where(ok, x.at[at].get(mode="promise_in_bounds"), 0.0)  #: masked
+
+    return read(i, _inside(i, 4)) + read(j, _inside(j, 4))
+
+
+@case(f32(4), i32(), i32())
+def by_a_function_that_is_called_with_the_condition_of_another(x, i, j):
+    @jax.jit
+    def read(at, ok):
+        return jnp.where(ok, x.at[at].get(mode="promise_in_bounds"), 0.0)  #: requires
+
+    return read(i, _inside(i, 4)) + read(j, _inside(i, 4))

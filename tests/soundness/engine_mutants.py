@@ -65,6 +65,16 @@ def _unused_by_one(right: Any) -> Any:
     return wrong
 
 
+def _under_the_most_conditions(right: Any) -> Any:
+    def wrong(*args: Any) -> Any:
+        found = right(*args)
+        return found and [
+            (step, [(slot, one._replace(use=0)) for slot, one in conditions]) for step, conditions in found
+        ]
+
+    return wrong
+
+
 def _constant(value: Any) -> Callable[[Any], Any]:
     return lambda _: lambda *args, **kwargs: value
 
@@ -1188,5 +1198,23 @@ ENGINE_MUTANTS = [
         "engine.determined:wrapped",
         lambda right: lambda lo, hi, step, info: Fact(lo, hi, step),
         "regressions.a_counter_wraps_on_the_way",
+    ),
+    EngineMutant(
+        "a flag that nobody asked for is never true",
+        "engine.extended:Extended.made",
+        lambda right: lambda self, frame, atom: self.new(scalar(0)),
+        "masked.by_a_flag_one_too_wide_that_goes_into_no_index",
+    ),
+    EngineMutant(
+        "inputs that nobody asked for are what they are not",
+        "engine.extended:Extended.input",
+        lambda right: lambda self, frame, atom: self.new(scalar(-1)),
+        "masked.by_a_flag_one_too_wide_that_goes_into_no_index",
+    ),
+    EngineMutant(
+        "what one use hides all uses hide",
+        "prove.met:met_with",
+        _under_the_most_conditions,
+        "masked.seen_under_two_conditions_and_under_the_wider_alone",
     ),
 ]

@@ -70,6 +70,8 @@ class Linear:
         assert isinstance(other, Linear)
         if not other.terms:
             return Linear(self.const + other.const, self.terms)
+        if not self.terms:
+            return Linear(self.const + other.const, other.terms)
         terms = dict(self.terms)
         for atom, k in other.terms.items():
             total = terms.get(atom, 0) + k
@@ -86,7 +88,19 @@ class Linear:
         return self * -1
 
     def __sub__(self, other: Linear | int) -> Linear:
-        return self + (-other)
+        if type(other) is int:
+            return Linear(self.const - other, self.terms)
+        assert isinstance(other, Linear)
+        if not other.terms:
+            return Linear(self.const - other.const, self.terms)
+        terms = dict(self.terms)
+        for atom, k in other.terms.items():
+            total = terms.get(atom, 0) - k
+            if total:
+                terms[atom] = total
+            else:
+                terms.pop(atom, None)
+        return Linear(self.const - other.const, terms)
 
     def __repr__(self) -> str:
         parts = [f"{'' if k == 1 else '-' if k == -1 else k}{a}" for a, k in self.terms.items()]
@@ -220,18 +234,18 @@ class Region:
 
 
 def _others(mine: tuple[Linear, ...], theirs: tuple[Linear, ...]) -> tuple[Linear, ...]:
-    known = {id(g) for g in mine}
-    return tuple(g for g in theirs if id(g) not in known and not _is_among(g, mine))
+    return tuple([g for g in theirs if not _is_among(g, mine)]) if mine else theirs
 
 
 def _is_among(linear: Linear, others: tuple[Linear, ...]) -> bool:
     """Whether the same sum was written down before."""
-    return any(
-        linear.const == other.const
-        and len(linear.terms) == len(other.terms)
-        and linear.direction() == other.direction()
-        for other in others
-    )
+    for other in others:
+        if other is linear:
+            return True
+        alike = linear.const == other.const and len(linear.terms) == len(other.terms)
+        if alike and linear.direction() == other.direction():
+            return True
+    return False
 
 
 def _region(

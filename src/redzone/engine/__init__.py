@@ -14,6 +14,7 @@ from redzone.access.site import Column, Site, stays_inside
 from redzone.domains import Fact
 from redzone.engine.forward import Context, Runner
 from redzone.engine.frames import Masks
+from redzone.engine.inlined import Inlined
 from redzone.engine.inventory import Inventory
 from redzone.engine.program import Program, Step
 from redzone.engine.slice import Slicer
@@ -50,6 +51,8 @@ class Analysis:
     """The equations of assumptions that cannot hold."""
     doubted: list[Any]
     """The equations of assumptions that could not be used."""
+    inlined: dict[int, Inlined]
+    """By identity of a program in it: what that was made of, as long as anybody may ask."""
 
 
 def inventory_of(closed: Any) -> Inventory:
@@ -104,6 +107,7 @@ def analyse(closed: Any, in_facts: Sequence[Fact], *, everything: bool = False, 
         inputs=_narrowed(program, in_facts, runner.env),
         broken=list(runner.broken.values()),
         doubted=list(slicer.doubted.values()),
+        inlined=slicer.inlined,
     )
 
 

@@ -46,6 +46,8 @@ class Slicing:
         self.everything = everything
         self.built: dict[Any, list[tuple[dict[int, bool], Program]]] = {}
         """By what is asked of a jaxpr: for what it is given that was looked at (`given_anew`), its program."""
+        self.inlined: dict[int, Any] = {}
+        """By identity of a program: what it was made of (`engine/inlined.py`)."""
         self.writes: dict[int, windows.Write | None] = {}
         """By identity of an equation: where it writes, if that is known."""
         self.axes: dict[Any, Any] = {}

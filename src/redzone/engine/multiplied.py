@@ -105,10 +105,16 @@ class _Walk:
             read = {v for v in jaxpr.outvars if type(v) is not Literal} if asked else set[Any]()
             known = []
             for eqn in reversed(jaxpr.eqns):
-                is_read = any(v in read for v in eqn.outvars)
+                is_read = False
+                for v in eqn.outvars:
+                    if v in read:
+                        is_read = True
+                        break
                 if is_read or self.multiplies(eqn):
                     known.append((eqn, is_read))
-                    read.update([v for v in eqn.invars if type(v) is not Literal])
+                    for v in eqn.invars:
+                        if type(v) is not Literal:
+                            read.add(v)
             known.reverse()
             self.lists[id(jaxpr), asked] = known
         return known

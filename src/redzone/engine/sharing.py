@@ -38,21 +38,26 @@ _TOLD: Final = frozenset(
 _ALSO: Final = _TOLD | {_SELECT, _BROADCAST}
 
 
-def share(program: Program) -> None:
-    """Leave out the steps that compute what another one before them does, and note which step makes each slot."""
+def share(program: Program) -> dict[int, int]:
+    """Leave out the steps that compute what another one before them does, and note which step makes each slot.
+
+    Yields, by slot that turned out to be another one, that one.
+    """
     unknown, template, defs = program.unknown, program.template, program.defs
     seen: dict[Any, list[Step]] = {}
     renamed: dict[int, int] = {}
     kept: list[Step] = []
     for step in program.steps:
         if renamed:
-            if any(slot in renamed for slot in step.ins):
-                step.ins = tuple([renamed.get(slot, slot) for slot in step.ins])
+            for slot in step.ins:
+                if slot in renamed:
+                    step.ins = tuple([renamed.get(slot, slot) for slot in step.ins])
+                    break
             if step.extra is not None:
                 _rename_extra(step, renamed)
         rule = step.rule
         outs = step.outs
-        if rule is not None and len(outs) == 1 and not any(slot in unknown for slot in step.ins):
+        if rule is not None and len(outs) == 1 and unknown.isdisjoint(step.ins):
             if rule is SAME:
                 if template[step.ins[0]] is None and step.eqn.primitive is not _STOP:
                     renamed[outs[0]] = step.ins[0]
@@ -78,13 +83,23 @@ def share(program: Program) -> None:
             if out >= 0:
                 defs[out] = step
     if not renamed:
-        return
+        return renamed
     program.steps = kept
     program.outs = [renamed.get(slot, slot) for slot in program.outs]
     program.assumptions = [one._replace(slot=renamed.get(one.slot, one.slot)) for one in program.assumptions]
     program.equal = {slot: renamed.get(made, made) for slot, made in program.equal.items()}
     program.masks = [(site, renamed.get(slot, slot), case, calls) for site, slot, case, calls in program.masks]
     program.watched = [(eqn, [renamed.get(slot, slot) for slot in slots]) for eqn, slots in program.watched]
+    return renamed
+
+
+def is_same_step(one: Step, other: Step) -> bool:
+    """Whether two steps with one rule are known to compute the same."""
+    rule = one.rule
+    assert rule is not None
+    if len(one.outs) != 1 or one.ins != other.ins or not (rule.pointwise or rule in _ALSO):
+        return False
+    return _asked(one, rule) == _asked(other, rule) and _is_same(one.eqn, other.eqn, rule)
 
 
 def _asked(step: Step, rule: Rule) -> Any:

@@ -20,6 +20,7 @@ from redzone.engine.definitions import Definition, tell
 from redzone.engine.frames import RENAMING, Frame, Slicing, calls_around, is_renaming
 from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
+from redzone.engine.inlined import Inlined
 from redzone.engine.inventory import AXIS_INDEX_P, CALLS, SHARD_MAP_P, SPECIAL, constants_of
 from redzone.engine.products import ALIKE, DECIDED, ONCE, TWOFOLD, how_computed, is_given_anew, is_one
 from redzone.engine.program import CALL, OBSERVE, SIMPLE, Program, Step
@@ -102,7 +103,8 @@ class _Build(Slots):
             if v in slots and v not in frame.consts:
                 program.template[slots[v]] = top(getattr(v.aval, "dtype", None))
         program.unknown = frozenset(self.tops.values())
-        share(program)
+        renamed, parts = share(program), (self.frames, self.observed, self.integers)
+        self.slicer.inlined[id(program)] = Inlined(program, *parts, renamed)
         program.assumptions.reverse()
         program.lanes = self.slicer.lanes
         if self.slicer.batched:
@@ -112,6 +114,7 @@ class _Build(Slots):
     def reverse(self, frame: Frame) -> None:
         """Look at the equations from the last to the first; where nothing is pending, only at those that are busy."""
         jaxpr, slots, wanted, slicer = frame.jaxpr, frame.slots, frame.wanted, self.slicer
+        self.frames.append(frame)
         eqns, busy = jaxpr.eqns, slicer.inventory.busy.get(id(jaxpr), ())
         special_of, left = SPECIAL.get, len(busy)
         next_busy = busy[-1] if busy else -1
@@ -260,6 +263,7 @@ class _Build(Slots):
         if not plain:
             step.extra = [-1 if c.also is None else self.slot(frame, invars[c.also]) for c in site.columns]
         step.site = site
+        self.observed.append((step, frame))
         if self.slicer.masks:
             self.program.calls[id(step)] = (step, calls_around(frame))
 

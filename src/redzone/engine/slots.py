@@ -31,7 +31,7 @@ ANYTHING: Final = Rule(anything, "none")
 class Slots:
     """A program being built: its steps, from the last to the first, and the slots of the values they read and make."""
 
-    __slots__ = ("integers", "literals", "program", "root", "slicer", "steps", "template", "tops")
+    __slots__ = ("frames", "integers", "literals", "observed", "program", "root", "slicer", "steps", "template", "tops")
 
     def __init__(
         self,
@@ -52,6 +52,10 @@ class Slots:
             self.root.merge(same)
         if told:
             self.root.told = {jaxpr.invars[k]: one for k, one in told.items()}
+        self.frames: list[Frame] = []
+        """What was gone through so far."""
+        self.observed: list[tuple[Step, Frame]] = []
+        """The accesses in there."""
         self.steps: list[Step] = []
         self.template = self.program.template
         self.integers: dict[int, int] = {}

@@ -117,7 +117,12 @@ def is_followed(aval: Any) -> bool:
     """Whether windows of such an array are followed: integers, of known size, and some."""
     if not dtype_info(getattr(aval, "dtype", None)).integral:
         return False
-    return all(type(n) is int and n != 0 for n in aval.shape)
+    for n in aval.shape:
+        if type(n) is not int:
+            return False
+        if n == 0:
+            return False
+    return True
 
 
 def read(build: Slots, eqn: Any, frame: Frame) -> bool:
@@ -148,10 +153,15 @@ def _unstacked(build: Slots, eqn: Any, frame: Frame, out: Any, want: Want) -> No
     (ask if is_followed(source.aval) else cut)(build, eqn, frame, source, there)
 
 
+def moves(eqn: Any) -> bool:
+    """Whether an equation only puts elements elsewhere, so that windows of its result are windows of its operands."""
+    return eqn.primitive in _MOVES or eqn.primitive is UNSTACK
+
+
 def may_follow(eqn: Any) -> bool:
     """Whether windows of an equation's result may be followed through it."""
     rule = RULES.get(eqn.primitive)
-    return eqn.primitive in _MOVES or eqn.primitive is UNSTACK or (rule is not None and rule.pointwise)
+    return moves(eqn) or (rule is not None and rule.pointwise)
 
 
 def flush(build: Slots, eqn: Any, frame: Frame, out: Any) -> None:
@@ -388,7 +398,12 @@ def _beside(build: Slots, eqn: Any, frame: Frame, wants: dict[Any, Want]) -> dic
 def _is_beside(want: Want, write: Write) -> bool:
     """Whether a write leaves a window as it was."""
     starts, sizes, first, window = want.starts, want.sizes, write.first, write.window
-    return any(a + sizes[d] <= first[d] or first[d] + window[d] <= a for d, a in enumerate(starts))
+    for d, a in enumerate(starts):
+        if a + sizes[d] <= first[d]:
+            return True
+        if first[d] + window[d] <= a:
+            return True
+    return False
 
 
 def _is_within(want: Want, write: Write) -> bool:

@@ -38,7 +38,7 @@ from redzone.prove.purse import Purse
 from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SEEN, SHORT, is_near, is_outside
 from redzone.prove.seen import is_close
 from redzone.prove.trials import is_met_in_lanes, stays_in_lanes
-from redzone.prove.unused import UNUSED, unused
+from redzone.prove.unused import UNUSED, is_plainly_used, unused
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
 from redzone.report.model import Access, DimBounds, Verdict, Witness
@@ -103,8 +103,9 @@ class Deciding(Conditioned):
         self.timings["witness"] = time.perf_counter() - started
         for site, _ in open_sites:
             self.left_open(result[id(site.eqn)], site)
-        # The report lives on with what decided; what replayed need not.
+        # The report lives on with what decided; what replayed need not, nor what the programs were made of.
         self.replays.clear()
+        self.analysis.inlined.clear()
         return tuple(result.values())
 
     def spared(self, what: str, work: Callable[[], Found], otherwise: Found) -> Found:
@@ -188,7 +189,10 @@ class Deciding(Conditioned):
         self, result: dict[int, Access], open_sites: list[tuple[Site, list[Seen]]], asked: set[int]
     ) -> None:
         """Settle the accesses of which nothing is ever seen; of those that are `asked` for a condition it is told."""
-        nowhere = unused(self.traced.jaxpr) - asked if len(asked) < len(open_sites) else set[int]()
+        closed, inventory = self.traced.jaxpr, self.analysis.inventory
+        left = [site for site, _ in open_sites if id(site.eqn) not in asked]
+        may_be_unused = any(not is_plainly_used(closed, inventory, site) for site in left)
+        nowhere = unused(closed) - asked if may_be_unused else set[int]()
         for site, _ in open_sites:
             if id(site.eqn) in nowhere:
                 access = result[id(site.eqn)]
@@ -201,7 +205,12 @@ class Deciding(Conditioned):
         closed = self.traced.jaxpr
         sites = [site for site, _ in open_sites]
         exact = Exact(self.traced.inputs, self.facts, self.work["masks"], spills=False)
-        found = masked_sites(self.analysis, closed, self.facts, sites, self.thrown, self.limited, exact, self.used)
+        every = {id(s.eqn): [*ways, *self.lanes.get(id(s.eqn), ())] for s, ways in open_sites}
+        if self.analysis.broken:
+            # What cannot hold was made of no run that there is.
+            every = {}
+        thrown, limited = self.thrown, self.limited
+        found = masked_sites(self.analysis, closed, self.facts, sites, thrown, limited, exact, self.used, every)
         may_leave = [(site, seen) for site, seen in open_sites if id(site.eqn) in found]
         # What throws it away may also be what keeps it inside.
         self.exactly(result, may_leave)

@@ -13,13 +13,14 @@ from typing import Any, Final
 
 from redzone.access.site import Site
 from redzone.domains import Fact
-from redzone.engine import Analysis, masked_runs
+from redzone.engine import Analysis, Seen, masked_runs
 from redzone.engine.frames import Called, Masks
 from redzone.engine.program import Passage
 from redzone.frontend.compat import Literal, open_jaxpr
 from redzone.prove.bare import Bare
 from redzone.prove.exact import Exact
 from redzone.prove.finite import yields_finite
+from redzone.prove.met import Asked, placed
 from redzone.prove.passing import ADDING, MIXED, Places
 from redzone.prove.related import Relation
 from redzone.prove.seen import ANYWHERE, CLOSE, INSIDE, judged
@@ -49,9 +50,11 @@ def masked_sites(
     near: set[int],
     exact: Exact,
     left: dict[int, list[Use]] | None = None,
+    seen: dict[int, list[Seen]] | None = None,
 ) -> dict[int, str]:
     """Which of these accesses are masked wherever they leave their array, and how.
 
+    `seen` are all ways they were reached on inputs with these facts, where that was analysed.
     Of all whose every use is a select or the like, `thrown` gets when they are seen; and those that selects keep close
     to their arrays, if not inside, go to `near`. In which uses one may be seen outside goes to `left`.
     """
@@ -63,7 +66,7 @@ def masked_sites(
     while waiting:
         looks = _Looks()
         waiting = [(site, more) for site, more in waiting if _is_looked_at(uses, site, more, thrown, looks, tried)]
-        places = looks.places(analysis, closed, facts, exact) if waiting else {}
+        places = looks.places(analysis, closed, facts, exact, seen or {}) if waiting else {}
         near.update(key for key, place in places.items() if place == CLOSE)
         found |= {key: looks.told[key] for key, place in places.items() if place == INSIDE}
         for key, uses_of in exact.left.items():
@@ -81,32 +84,54 @@ class _Looks:
     def __init__(self) -> None:
         self.told: dict[int, str] = {}
         """By access: what is told of it if they do."""
-        self.wanted: dict[Called, int] = {}
-        self.masks: Masks = {}
-        self.homes: list[Any] = []
+        self.wanted: dict[int, dict[Called, list[Asked]]] = {}
+        """By access: by the calls that lead to it, the conditions."""
 
     def at(self, view: View, key: int, uses_of: list[list[Found]]) -> None:
         """Have these conditions looked at."""
-        self.homes.append(view.jaxpr)
-        self.wanted[key, view.calls] = sum(map(len, uses_of))
+        wanted = self.wanted.setdefault(key, {}).setdefault((key, view.calls), [])
         for use, ways in enumerate(uses_of):
             for way in ways:
                 passage = Passage(use, *way.picked, way.condition.aval.shape, way.rows)
-                self.masks.setdefault(id(way.eqn), []).append(((key, view.calls), way.condition, passage))
+                wanted.append((view.jaxpr, way.eqn, way.condition, passage))
 
-    def places(self, analysis: Analysis, closed: Any, facts: Sequence[Fact], exact: Exact) -> dict[int, int]:
+    def places(
+        self, analysis: Analysis, closed: Any, facts: Sequence[Fact], exact: Exact, seen: dict[int, list[Seen]]
+    ) -> dict[int, int]:
         """By access: where its index is when somebody sees what it accesses."""
         good: dict[Called, int] = {}
         exact.left = {}
-        for context in masked_runs(closed, analysis.inventory, facts, self.masks, self.homes):
-            for called, holds in judged(context, self.wanted, exact):
-                good[called] = min(good.get(called, INSIDE), holds)
+        left: dict[Called, list[Asked]] = {}
+        for access, wanted in self.wanted.items():
+            found = placed(analysis, seen[access], wanted, exact) if access in seen else None
+            if found is None:
+                left |= wanted
+            else:
+                good |= found
+        if left:
+            good |= self.in_other_runs(analysis, closed, facts, exact, left)
         least = dict.fromkeys(self.told, INSIDE)
-        for called in self.wanted:
+        for called in [called for wanted in self.wanted.values() for called in wanted]:
             if called not in good:
                 exact.left.setdefault(called[0], []).append(None)
             least[called[0]] = min(least[called[0]], good.get(called, ANYWHERE))
         return least
+
+    def in_other_runs(
+        self, analysis: Analysis, closed: Any, facts: Sequence[Fact], exact: Exact, left: dict[Called, list[Asked]]
+    ) -> dict[Called, int]:
+        """The same, looked at in runs of a program that is made to have these conditions."""
+        good: dict[Called, int] = {}
+        masks: Masks = {}
+        for called, conditions in left.items():
+            for _, eqn, condition, passage in conditions:
+                masks.setdefault(id(eqn), []).append((called, condition, passage))
+        homes = [jaxpr for conditions in left.values() for jaxpr, _, _, _ in conditions]
+        counts = {called: len(conditions) for called, conditions in left.items()}
+        for context in masked_runs(closed, analysis.inventory, facts, masks, homes):
+            for called, holds in judged(context, counts, exact):
+                good[called] = min(good.get(called, INSIDE), holds)
+        return good
 
 
 #: What may throw away what an access reads or writes: how, of which shape the conditions are, and those.
@@ -128,12 +153,14 @@ def _is_looked_at(
             plain = [[(w.condition, w.picked) for w in ways if not w.rows] for ways in known[0][1]]
             if plain and all(plain):
                 thrown.setdefault(key, plain)
+        if not known or not all(uses_of and all(uses_of) for _, uses_of in known):
+            continue
         relations = [Relation(uses, view) for view, _ in known]
         known = [
             (view, [[w for w in ways if relation.holds(w.condition)] for ways in uses_of])
             for (view, uses_of), relation in zip(known, relations, strict=True)
         ]
-        if not known or not all(uses_of and all(uses_of) for _, uses_of in known):
+        if not all(uses_of and all(uses_of) for _, uses_of in known):
             continue
         same = frozenset(
             (view.calls, frozenset((id(w.condition), w.picked, w.rows) for w in ways))

@@ -37,36 +37,70 @@ CLOSE: Final = 1
 INSIDE: Final = 2
 
 
+#: A condition in a program: the access that it is about, its slot, how it lets through what is accessed, and the calls
+#: that it was inlined from.
+Mask = tuple[Called, int, Passage, frozenset[int]]
+#: An access as some calls around it make it: its step, and the conditions about it, by their slots.
+Masked = tuple[Step, list[tuple[int, Passage]]]
+
+
 def judged(context: Context, wanted: dict[Called, int], exact: Exact) -> Iterable[tuple[Called, int]]:
     """Where the index of each access is when somebody sees what it reads or writes, in one run of a program."""
-    steps, masks = [s for s in context.program.steps if s.kind == OBSERVE], context.program.masks
+    program = context.program
+    steps, masks = [s for s in program.steps if s.kind == OBSERVE], program.masks
     nowhere: tuple[Any, frozenset[int]] = (None, frozenset())
     for key in dict.fromkeys([site for site, _, _, _ in masks]):
-        # An access that is inlined several times is told apart by the calls it came from, as its selects are.
-        seen = [(s, context.program.calls.get(id(s), nowhere)[1]) for s in steps if id(s.eqn) == key[0]]
-        mine = {calls: s for s, calls in seen if calls.issuperset(key[1])}
-        found: dict[frozenset[int], list[tuple[int, Passage]]] = {}
-        for site, slot, case, calls in masks:
-            if site == key:
-                found.setdefault(calls.union(key[1]), []).append((slot, case))
-        each = len(mine) == sum(calls.issuperset(key[1]) for _, calls in seen)
-        if not each or found.keys() != mine.keys() or any(len(one) != wanted[key] for one in found.values()):
+        seen = [(s, program.calls.get(id(s), nowhere)[1]) for s in steps if id(s.eqn) == key[0]]
+        found = met_with(key, seen, masks, wanted[key])
+        if found is None:
             exact.left.setdefault(key[0], []).append(None)
             yield key, ANYWHERE
             continue
-        yield key, min(_place_seen(context, mine[calls], conditions, exact) for calls, conditions in found.items())
+        yield key, min(place_seen(context, one, exact) for one in found)
+
+
+def met_with(
+    key: Called, seen: Iterable[tuple[Step, frozenset[int]]], masks: Iterable[Mask], count: int
+) -> list[Masked] | None:
+    """An access with the conditions about it, each time it was inlined; None where they are not so many everywhere.
+
+    An access that is inlined several times is told apart by the calls it came from, as its selects are.
+    """
+    mine: dict[frozenset[int], Step] = {}
+    for step, calls in seen:
+        if calls.issuperset(key[1]):
+            if calls in mine:
+                return None
+            mine[calls] = step
+    found: dict[frozenset[int], list[tuple[int, Passage]]] = {}
+    for site, slot, case, calls in masks:
+        if site == key:
+            found.setdefault(calls.union(key[1]), []).append((slot, case))
+    if found.keys() != mine.keys() or any(len(one) != count for one in found.values()):
+        return None
+    return [(mine[calls], conditions) for calls, conditions in found.items()]
 
 
 _Conditions = list[Bounded]
 
 
-def _place_seen(context: Context, step: Step, conditions: list[tuple[int, Passage]], exact: Exact) -> int:
-    """Where the index is in the worst of its uses."""
+def place_seen(context: Context, masked: Masked, exact: Exact) -> int:
+    """Where the index of an access is in the worst of its uses.
+
+    A use under all conditions of another, and perhaps more, is seen no more often than that, which is looked at alone.
+    """
+    step, conditions = masked
     by_use: dict[int, dict[tuple[int, ...], _Conditions]] = {}
+    asked: dict[int, set[Any]] = {}
     for slot, one in conditions:
-        rows = by_use.setdefault(one.use, {})
-        rows.setdefault(one.rows, []).append((slot, one.least, one.most, one.shape))
-    return min(_place_of(context, step, rows, exact) for rows in by_use.values())
+        rows, condition = by_use.setdefault(one.use, {}), (slot, one.least, one.most, one.shape)
+        rows.setdefault(one.rows, []).append(condition)
+        asked.setdefault(one.use, set()).add((*condition, one.rows))
+    least = INSIDE
+    for use, mine in asked.items():
+        if not any(other < mine or (other == mine and before < use) for before, other in asked.items()):
+            least = min(least, _place_of(context, step, by_use[use], exact))
+    return least
 
 
 def _place_of(context: Context, step: Step, by_rows: dict[tuple[int, ...], _Conditions], exact: Exact) -> int:

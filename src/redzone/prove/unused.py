@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P
+from redzone.access.site import Site
+from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, Inventory
 from redzone.frontend.compat import Literal, inner_jaxprs, open_jaxpr
-from redzone.prove.whole import COMPUTED
+from redzone.prove.whole import ACCESSES, COMPUTED
 
 #: What is told of such an access.
 UNUSED: Final = "may leave the array, but nothing that the program returns is made from it"
@@ -26,6 +27,50 @@ def unused(closed: Any) -> set[int]:
     jaxpr, _ = open_jaxpr(closed)
     liveness.asked(jaxpr, frozenset(range(len(jaxpr.outvars))))
     return liveness.left - liveness.alive
+
+
+def is_plainly_used(closed: Any, inventory: Inventory, site: Site) -> bool:
+    """Whether a result of the program is made of what an access yields by equations and calls around it alone.
+
+    One way there is enough, and most accesses have a short one.
+    """
+    jaxpr, made = site.home, list(site.eqn.outvars)
+    if jaxpr is None:
+        return False
+    for depth, call in enumerate(site.chain):
+        if call.primitive not in CALLS or call.primitive is SHARD_MAP_P or len(jaxpr.outvars) != len(call.outvars):
+            return False
+        reached = _reached(inventory, jaxpr, made)
+        made = [call.outvars[k] for k in reached]
+        outer = site.chain[depth + 1] if depth + 1 < len(site.chain) else None
+        if outer is not None and outer.primitive not in CALLS:
+            return False
+        jaxpr, _ = open_jaxpr(closed if outer is None else outer.params[CALLS[outer.primitive]])
+    return bool(_reached(inventory, jaxpr, made))
+
+
+def _reached(inventory: Inventory, jaxpr: Any, made: list[Any]) -> list[int]:
+    """Results of a jaxpr that plain equations, accesses and calls make of these values: one at least, if any is."""
+    readers, results = inventory.wiring.readers(jaxpr), inventory.wiring.results(jaxpr)
+    waiting, seen = list(made), {*made}
+    while waiting:
+        at = waiting.pop()
+        if at in results:
+            return [k for k, v in enumerate(jaxpr.outvars) if v is at]
+        for eqn, position, _ in readers.get(at, ()):
+            primitive, outs = eqn.primitive, eqn.outvars
+            if primitive in CALLS and primitive is not SHARD_MAP_P:
+                inner, _ = open_jaxpr(eqn.params[CALLS[primitive]])
+                if len(inner.invars) != len(eqn.invars) or len(inner.outvars) != len(outs):
+                    continue
+                outs = [outs[k] for k in _reached(inventory, inner, [inner.invars[position]])]
+            elif primitive not in PLAIN and primitive not in ACCESSES:
+                continue
+            for v in outs:
+                if v not in seen:
+                    seen.add(v)
+                    waiting.append(v)
+    return []
 
 
 class _Liveness:
