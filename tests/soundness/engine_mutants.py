@@ -1165,4 +1165,10 @@ ENGINE_MUTANTS = [
         lambda right: lambda *args: [one._replace(right=False) for one in right(*args)],
         "sums.frames_of_each_by_counting_ends_and_one_more",
     ),
+    EngineMutant(
+        "a counter gives out fewer rows than there are iterations",
+        "engine.resting:grown",
+        _grown_less,
+        "filled_tables.a_trie_with_too_few_nodes",
+    ),
 ]

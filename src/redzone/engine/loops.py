@@ -23,7 +23,7 @@ from redzone.engine.nested import Rested, while_key
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import Links, LoopShape, Program, Step
 from redzone.engine.replaced import first_or_replaced
-from redzone.engine.resting import STEPWISE, come_to_rest, in_any, is_lost, states_of
+from redzone.engine.resting import STEPWISE, come_to_rest, in_any, is_lost, states_of, under_caps
 from redzone.engine.search import (
     Among,
     Lesser,
@@ -275,7 +275,9 @@ def _while(
                 # Where the body starts it has run less often than it does in all.
                 inside = grown(carries, carries.moving, last, max(trips, 1))
                 if bounded_growth(carries, carries.moving, last, trips + 1):
-                    run()
+                    last = run()
+                if any(is_lost(carries, i) for i in carries.moving):
+                    last = under_caps(carries, carries.moving, run, last, near, trips + 1, ends, replaced)
                 if 0 < trips <= STEPWISE and any(is_lost(carries, i) for i in carries.moving):
                     rest = {i: carries.now[i] for i in carries.moving}
                     goes_on = lambda: when(carries.now, 1, lane) is not None  # noqa: E731
