@@ -20,6 +20,9 @@ class Carries:
         self.places = shape.carries
         self.first = dict(zip(shape.carries, inits, strict=True))
         self.now = dict(self.first)
+        self.starts = dict(zip(shape.carries, shape.inits, strict=True))
+        """By carry: the slot of its first value, around the loop."""
+        self.shape = {i: getattr(avals[i], "shape", None) for i in shape.carries}
         self.info = {i: dtype_info(getattr(avals[i], "dtype", None)) for i in shape.carries}
         self.dtype = {i: getattr(avals[i], "dtype", None) for i in shape.carries}
         slots = {position - shape.consts: slot for position, slot in body.inputs}

@@ -216,11 +216,14 @@ class Seeking:
         return bool(leaves_made_of(self.analysis.seen[id(site.eqn)]))
 
     def is_limited_anyhow(self, site: Site) -> bool:
-        """Whether an index has bounds of its own somewhere, or is made of inputs with both ends promised alone."""
+        """Whether an index has bounds of its own somewhere, or is made of inputs with both ends promised alone.
+
+        Where no input goes into it, some may decide how long the program runs: any of them then.
+        """
         seen = self.analysis.seen[id(site.eqn)]
         if any(has_near_column(site, one) for one in seen):
             return True
-        sources = [self.traced.inputs[leaf] for leaf in leaves_made_of(seen)]
+        sources = [self.traced.inputs[leaf] for leaf in leaves_made_of(seen)] or self.traced.inputs
         ends = [one.open_above or one.open_below for one in sources if is_number(one.aval)]
         return bool(ends) and not any(ends)
 
