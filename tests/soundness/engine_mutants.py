@@ -1217,4 +1217,40 @@ ENGINE_MUTANTS = [
         _under_the_most_conditions,
         "masked.seen_under_two_conditions_and_under_the_wider_alone",
     ),
+    EngineMutant(
+        "a counter gives out fewer rows than there are iterations",
+        "engine.resting:grown",
+        _grown_less,
+        "filled_tables.a_trie_with_too_few_nodes",
+    ),
+    EngineMutant(
+        "whatever is written marks what was read",
+        "engine.spent:_is_marked",
+        _constant(True),
+        "marks.slots_of_which_another_is_marked",
+    ),
+    EngineMutant(
+        "no mark is ever taken back",
+        "engine.marks:is_mark",
+        _constant(True),
+        "marks.slots_that_are_taken_and_given_back",
+    ),
+    EngineMutant(
+        "one element is marked at first",
+        "engine.spent:unmarked_in",
+        lambda right: lambda *args: (left := right(*args)) and left - 1,
+        "marks.each_vertex_once_and_one_marked_that_is_not_there",
+    ),
+    EngineMutant(
+        "what is read and written is where it is said to be",
+        "engine.marks:_are_inside",
+        _constant(True),
+        "marks.slots_that_may_not_be_there",
+    ),
+    EngineMutant(
+        "distances rise by one",
+        "engine.marks:_adds_one",
+        _constant(True),
+        "marks.distances_that_rise_by_five",
+    ),
 ]

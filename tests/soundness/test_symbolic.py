@@ -12,7 +12,7 @@ from jax import export, lax
 
 import redzone
 from redzone.domains import Fact, dtype_info, meet
-from redzone.domains.symbolic import sizes
+from redzone.domains.symbolic import is_inconclusive, sizes
 from redzone.rules import integers
 from tests.fuzz.exact import Interpreter
 from tests.fuzz.generate import Argument, sample
@@ -151,6 +151,66 @@ def test_remainders_and_quotients_by_a_size():
     report = _symbolic(parts, ("n",), min=0)
     verdicts = [str(a.verdict) for a in report.accesses]
     assert verdicts[:2] == ["safe", "safe"] and verdicts[2] != "safe", str(report)
+
+
+def _rows_and_columns(x):
+    n, m = x.shape
+    at = jnp.argmax(x.reshape(-1))
+    every = jnp.arange(n * m)
+    return x[at // m, at % m], x[every // m, every % m], x[lax.div(every, jnp.asarray(m, np.int32)), 0]
+
+
+def _rows_and_columns_turned_around(x):
+    n, m = x.shape
+    at = jnp.argmax(x.reshape(-1))
+    return x[at // n, at % n], x[(at + m) // m, 0], x[at // jnp.maximum(m - 1, 1), 0]
+
+
+def test_a_place_in_a_matrix_by_a_quotient_and_a_remainder():
+    def verdicts(function):
+        return [str(a.verdict) for a in redzone.check(function, redzone.Spec(("n", "m"), "float32")).accesses]
+
+    assert verdicts(_rows_and_columns) == ["safe"] * 3
+    assert "safe" not in verdicts(_rows_and_columns_turned_around)
+
+
+def _wrong_quotient(function):
+    """What a quotient of expressions of two sizes says that does not hold at some of them; nothing where it holds."""
+    n, m = export.symbolic_shape("n, m")
+    info, rng = dtype_info(np.dtype("int32")), random.Random(5)
+    ends = (0, 1, 5, -3, n, m, n - 1, m - 1, n * m, n * m - 1, n * m + m - 1, n - m, -n, 2 * m + 1, n * m - m - 1)
+    divisors = (1, 2, 7, n, m, m + 1, 2 * n, n * m, n + m)
+    with sizes([n, m, n * m]):
+        for _ in range(400):
+            lo, hi, by, most = rng.choice(ends), rng.choice(ends), rng.choice(divisors), rng.choice(divisors)
+            try:
+                found = function(Fact(lo, hi), Fact(by, most), info)
+            except Exception as error:
+                assert is_inconclusive(error)
+                continue
+            for _ in range(20):
+                at = {"n": rng.randint(1, 6), "m": rng.randint(1, 6)}
+                low, high, first, last, least, top = (_at(e, at) for e in (lo, hi, by, most, found.lo, found.hi))
+                if low <= high and first <= last:
+                    a, b = rng.randint(low, high), rng.randint(first, last)
+                    quotient = a // b if function is integers.floor_div else int(a / b)
+                    if not least <= quotient <= top:
+                        return f"[{lo}, {hi}] by [{by}, {most}] at {at}: {a} by {b}, not in {found}"
+    return ""
+
+
+def _at(expression, at):
+    return expression if type(expression) is int else int(expression._evaluate(at))
+
+
+def test_quotients_of_sizes_hold_at_every_size():
+    assert not _wrong_quotient(integers.floor_div)
+    assert not _wrong_quotient(integers.div)
+
+
+def test_quotients_that_are_one_too_small_are_noticed(monkeypatch):
+    monkeypatch.setattr(integers, "_floor_of", lambda number, divisor: number // divisor - 1)
+    assert _wrong_quotient(integers.floor_div)
 
 
 def test_lints_of_an_access_with_a_symbolic_size_are_left_out():

@@ -13,6 +13,7 @@ from redzone.engine.frames import Frame, Slicing, resolve
 from redzone.engine.known import few_floats, is_counted, numbers
 from redzone.engine.products import ONCE, how_run
 from redzone.engine.program import COND, SCAN, SIMPLE, WHILE, LoopShape, Program
+from redzone.engine.rounding import settled
 from redzone.engine.slots import Slots
 from redzone.engine.sought import note_search
 from redzone.frontend.compat import inner_jaxprs, open_jaxpr, scan_counts
@@ -91,6 +92,8 @@ def loop(build: Slots, eqn: Any, frame: Frame) -> None:
         return
     carried = (0, 0) if _note_done_away(build, eqn, frame) else (nb, len(inner.invars))
     note_given(frame, inner, eqn.invars[nt:], *carried)
+    for k, v in enumerate(inner.invars[nb:], nb):
+        _note_carried(frame, v, k < carried[1] and inner.outvars[k - nb] is not v, eqn.invars[nt + k])
     for k, v in enumerate(test.invars):
         # What is said of a carry that does not change is said of what the body is given, too.
         _note(build.slicer, v, (None, inner.invars[nb + k - nt]) if k >= nt else (frame, eqn.invars[k]))
@@ -151,6 +154,20 @@ def note_given(frame: Frame, jaxpr: Any, operands: Any, first: int = 0, end: int
         kept = k >= last or (first <= k < end and jaxpr.outvars[k - first] is not v)
         is_flag = dtype_info(getattr(v.aval, "dtype", None)).kind == "b"
         _note(frame.slicer, v, (None, None) if kept or is_flag else (frame, atom))
+
+
+def _note_carried(frame: Frame, given: Any, changes: bool, first: Any) -> None:
+    """Note whether an input of a while's body is a float that is written down after each iteration.
+
+    What does not change, if only after a closer look, the compiler takes for the first value: that is to be such a
+    number too.
+    """
+    carried = frame.slicer.carried
+    is_float = dtype_info(getattr(given.aval, "dtype", None)).kind == "f"
+    if changes and is_float and settled(frame, first) in ("constant", "rounded"):
+        carried.add(given)
+    else:
+        carried.discard(given)
 
 
 def _note(slicer: Slicing, given: Any, source: tuple[Frame | None, Any]) -> None:

@@ -18,6 +18,7 @@ class _Kinds:
     def __init__(self, body: Program, shape: LoopShape, avals: list[Any]) -> None:
         self.info = {i: dtype_info(getattr(avals[i], "dtype", None)) for i in shape.carries}
         self.dtype = {i: getattr(avals[i], "dtype", None) for i in shape.carries}
+        self.shape = {i: getattr(avals[i], "shape", None) for i in shape.carries}
         slots = {position - shape.consts: slot for position, slot in body.inputs}
         self.slot = {i: slots.get(i, -1) for i in shape.carries}
         self.moving = [i for i in shape.carries if body.outs[i] != self.slot[i]]
@@ -31,9 +32,12 @@ class Carries:
         self.places = shape.carries
         self.first = dict(zip(shape.carries, inits, strict=True))
         self.now = dict(self.first)
+        self.starts = dict(zip(shape.carries, shape.inits, strict=True))
+        """By carry: the slot of its first value, around the loop."""
         if shape.kinds is None:
             shape.kinds = _Kinds(body, shape, avals)
         kinds = shape.kinds
+        self.shape: dict[int, Any] = kinds.shape
         self.info: dict[int, DtypeInfo] = kinds.info
         self.dtype: dict[int, Any] = kinds.dtype
         self.slot: dict[int, int] = kinds.slot

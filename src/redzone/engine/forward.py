@@ -117,7 +117,7 @@ class Runner:
                 promised.tested = Context(via.bodies[1], tested.copy(), parent, via, -1)
             return self.run_assuming(program, inputs, promised, record)
         # What promises further inside say of lanes that still run neither holds in another run nor follows from one.
-        of_its_own = (lanes and bool(program.all_assumptions())) or bool(program.linking)
+        of_its_own = (lanes and bool(program.all_assumptions())) or bool(program.linking) or bool(program.ceilings)
         last = None if of_its_own else program.last
         changed: list[int] = []
         which = 0
@@ -244,11 +244,11 @@ class Runner:
         elif kind == COND:
             self.cond(program, env, step, context)
         elif kind == SCAN:
-            run_scan(self, env, step, context)
+            run_scan(self, program, env, step, context)
         elif kind == CALL:
             self.call(env, step, context)
         else:
-            run_while(self, env, step, context)
+            run_while(self, program, env, step, context)
 
     def look_closer(self, program: Program, env: list[Any], step: Step) -> None:
         """Put what is known of a step by how its operands are made in the place of what its rule says."""

@@ -44,8 +44,8 @@ class Slicing:
         self.only = only
         """The accesses that are asked about, by identity of their equations; None for all."""
         self.everything = everything
-        self.built: dict[Any, list[tuple[dict[int, bool], Program]]] = {}
-        """By what is asked of a jaxpr: for what it is given that was looked at (`given_anew`), its program."""
+        self.built: dict[Any, list[tuple[dict[int, int], Program]]] = {}
+        """By what is asked of a jaxpr: for what it is given that was looked at (`how_given`), its program."""
         self.inlined: dict[int, Any] = {}
         """By identity of a program: what it was made of (`engine/inlined.py`)."""
         self.writes: dict[int, windows.Write | None] = {}
@@ -59,8 +59,10 @@ class Slicing:
         an input that is given the same."""
         self.given_anew: dict[Any, bool] = {}
         """By such an input, once somebody asked: whether it may be another number in each place it is used in."""
+        self.carried: set[Any] = set()
+        """The inputs of whiles' bodies that are carried from one iteration to the next, and that these change."""
         self.looked_at: set[Any] = set()
-        """The inputs of which that was asked."""
+        """The inputs of which that was asked, or whether they are carried so."""
         self.alike: set[Any] = set()
         """What is known to be the same wherever it is used, by its name and the calls around it."""
         self.lanes = False

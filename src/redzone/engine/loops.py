@@ -19,11 +19,13 @@ from redzone.engine.entered import at_entries, is_worth_a_look, narrowed
 from redzone.engine.flags import by_flag, has_flags
 from redzone.engine.growing import bounded_growth, count_exactly, count_up, grown
 from redzone.engine.lanes import stay_apart
+from redzone.engine.marks import first_marks
 from redzone.engine.nested import Rested, while_key
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
-from redzone.engine.program import Links, LoopShape, Program, Step
+from redzone.engine.program import Ceilings, Links, LoopShape, Program, Step
+from redzone.engine.remembered import fed, inside_of, name_of, noted, scan_key
 from redzone.engine.replaced import first_or_replaced
-from redzone.engine.resting import STEPWISE, come_to_rest, in_any, is_lost, states_of
+from redzone.engine.resting import STEPWISE, come_to_rest, in_any, is_lost, states_of, under_caps
 from redzone.engine.search import (
     Among,
     Lesser,
@@ -33,6 +35,7 @@ from redzone.engine.search import (
     is_before_the_end,
     stays_below,
 )
+from redzone.engine.spent import is_worth_marks, spent
 from redzone.engine.thresholds import limits_of, near_to, thresholds_of
 from redzone.engine.trips import most_trips, most_trips_of_bits, most_trips_of_two, scales, toward
 from redzone.engine.turns import Turns, each_that_goes_on, one_by_one, stacked
@@ -46,7 +49,7 @@ SCALED: Final = 66
 SHORT: Final = 8
 
 
-def run_scan(runner: Runner, env: list[Any], step: Step, context: Context | None) -> None:
+def run_scan(runner: Runner, program: Program, env: list[Any], step: Step, context: Context | None) -> None:
     """A scan: its length is known, so counters are exact and steady growth is bounded."""
     body, shape = step.bodies[0], step.extra
     length = shape.length
@@ -61,18 +64,16 @@ def run_scan(runner: Runner, env: list[Any], step: Step, context: Context | None
         for (position, _), s in zip(body.inputs, step.ins, strict=True)
     ]
     inits = [env[s] for s in shape.inits]
-    # Going through it one by one takes the rows in their order: not what any of them can be, but each.
-    given, reverse = tuple([env[s].key() for s in step.ins]), bool(step.eqn.params["reverse"])
-    key = ("scan", length, reverse, shape.counted, given, tuple([f.key() for f in inits]))
-    known = body.memo.get(key)
+    key = scan_key(env, step)
+    marks = first_marks(program, env, step)
+    ceiling = program.ceilings.get(step)
+    known = body.memo.get(name_of(key, marks, ceiling))
     avals = [v.aval for v in step.eqn.outvars[: shape.carry_count]]
 
-    def feed(now: dict[int, Fact]) -> list[Fact]:
-        return [now.get(position - shape.consts, fact) for (position, _), fact in zip(body.inputs, inputs, strict=True)]
-
+    feed = functools.partial(fed, body, shape, inputs)
     outer, body.special = body.special, _special(body, shape, inits)
     try:
-        _scan(runner, env, step, context, feed, known, key, inputs, inits, avals)
+        _scan(runner, program, env, step, context, feed, known, (key, marks, ceiling), inputs, inits, avals)
     finally:
         body.special = outer
 
@@ -98,6 +99,7 @@ def _special(body: Program, shape: LoopShape, inits: list[Fact]) -> dict[Step, A
 
 def _scan(
     runner: Runner,
+    program: Program,
     env: list[Any],
     step: Step,
     context: Context | None,
@@ -126,6 +128,14 @@ def _scan(
         env_ = come_to_rest(carries, others, run, near, trips, replaced=replaced)
         if trips is None and bounded_growth(carries, others, env_, length):
             env_ = run()
+        marked, ceilings, ceiling = dict[int, Fact](), Ceilings(), key[2]
+        if ceiling is not None:
+            env_ = under_caps(carries, others, run, run(), near, None, None, replaced, ceiling)
+        elif is_worth_marks(carries):
+            known_too = lambda more: runner.run(body, feed(narrowed(carries.now, more)), False)  # noqa: E731
+            marked, ceilings = spent(carries, program, env, known_too, functools.partial(inside_of, runner))
+            if marked:
+                env_ = under_caps(carries, others, run, run(), near, None, None, replaced, marked)
         turns: Turns | None = None
         closer: dict[Step, list[Fact]] = {}
         if trips is not None and is_open(body, env_):
@@ -139,15 +149,16 @@ def _scan(
         links: Links = {}
         if turns is None and has_flags(carries):
             links = by_flag(carries, lambda held: runner.run(body, feed(held), False), env_, near)
-        known = body.memo[key] = (carries.now, exact, env_, turns, closer, links)
-    now, exact, inner, turns, closer, links = known
+        marked = marked if ceiling is None else ceiling
+        known = noted(body, key, bool(marked), (carries.now, exact, env_, turns, closer, links, marked, ceilings))
+    now, exact, inner, turns, closer, links, marked, ceilings = known
     if context is not None:
         runner.closer.update(closer)
-        body.linking = links
+        body.linking, body.ceilings = links, ceilings
         try:
             inner = runner.run(body, feed(now), True, context, step)
         finally:
-            body.linking = {}
+            body.linking, body.ceilings = {}, {}
         for one in closer:
             del runner.closer[one]
     for i, out in enumerate(step.outs):
@@ -158,7 +169,7 @@ def _scan(
         elif turns is not None:
             env[out] = turns.results[i]
         elif i < shape.carry_count:
-            last: Fact = inner[body.outs[i]]
+            last: Fact = met(inner[body.outs[i]], marked[i]) if i in marked else inner[body.outs[i]]
             env[out] = last if type(length) is int else join(last, env[shape.inits[shape.carries.index(i)]])
         else:
             env[out] = stacked(inner[body.outs[i]])
@@ -179,7 +190,7 @@ def _scan(
             env[step.outs[1]] = met(env[step.outs[1]], ends)
 
 
-def run_while(runner: Runner, env: list[Any], step: Step, context: Context | None) -> None:
+def run_while(runner: Runner, program: Program, env: list[Any], step: Step, context: Context | None) -> None:
     """A while: the condition holds in the body and fails after it.
 
     A batched condition is an array: the loop goes on while any lane's holds, the body runs on every
@@ -191,25 +202,17 @@ def run_while(runner: Runner, env: list[Any], step: Step, context: Context | Non
     inputs = [env[s] for s in step.ins[:count]]
     asked = [env[s] for s in step.ins[count:]]
     inits = [env[s] for s in shape.inits]
-    nb = shape.consts
-
-    carried = [(k, p - nb) for k, (p, _) in enumerate(body.inputs) if p >= nb]
-
-    def feed(now: dict[int, Fact]) -> list[Fact]:
-        facts = inputs.copy()
-        for k, i in carried:
-            facts[k] = now.get(i, facts[k])
-        return facts
-
+    feed = functools.partial(fed, body, shape, inputs)
     outer, body.special = body.special, _special(body, shape, inits)
     try:
-        _while(runner, env, step, context, feed, Condition(runner, step, asked, context), inputs, inits)
+        _while(runner, program, env, step, context, feed, Condition(runner, step, asked, context), inputs, inits)
     finally:
         body.special = outer
 
 
 def _while(
     runner: Runner,
+    program: Program,
     env: list[Any],
     step: Step,
     context: Context | None,
@@ -220,8 +223,9 @@ def _while(
 ) -> None:
     (body, test), shape = step.bodies, step.extra
     when, batched, asked = condition.when, condition.batched, condition.asked
-    key = while_key(step, inputs, asked, inits)
-    known: Rested | None = body.memo.get(key)
+    key, marks = while_key(step, inputs, asked, inits), first_marks(program, env, step)
+    ceiling = program.ceilings.get(step)
+    known: Rested | None = body.memo.get(name_of(key, marks, ceiling))
     if known is not None and known.left is not None and context is None:
         _leave(env, step, known.left)
         return
@@ -231,6 +235,7 @@ def _while(
         entered: dict[int, Fact] = {}
         closer: dict[Step, list[Fact]] = {}
         started: list[dict[int, Fact]] = []
+        marked, ceilings = dict[int, Fact](), Ceilings()
         condition.toward = toward(carries, condition)
         enters = when(carries.now, 1) is not None
         starts = enters and _surely_starts(condition, carries.now)
@@ -282,7 +287,9 @@ def _while(
                 # Where the body starts it has run less often than it does in all.
                 inside = grown(carries, carries.moving, last, max(trips, 1))
                 if bounded_growth(carries, carries.moving, last, trips + 1):
-                    run()
+                    last = run()
+                if any(is_lost(carries, i) for i in carries.moving):
+                    last = under_caps(carries, carries.moving, run, last, near, trips + 1, ends, replaced)
                 if 0 < trips <= STEPWISE and any(is_lost(carries, i) for i in carries.moving):
                     rest = {i: carries.now[i] for i in carries.moving}
                     goes_on = lambda: when(carries.now, 1, lane) is not None  # noqa: E731
@@ -297,6 +304,14 @@ def _while(
                     closer = each_that_goes_on(carries, when, lambda held: runner.run(body, feed(held), False), trips)
                     carries.now = rest
                     run()
+            if ceiling is not None:
+                last = under_caps(carries, carries.moving, run, run(), near, None, ends, replaced, ceiling)
+            elif not batched and is_worth_marks(carries):
+                going = when(carries.now, 1) or carries.now
+                known_too = lambda more: runner.run(body, feed(narrowed(going, more)), False)  # noqa: E731
+                marked, ceilings = spent(carries, program, env, known_too, functools.partial(inside_of, runner))
+                if marked:
+                    last = under_caps(carries, carries.moving, run, run(), near, None, ends, replaced, marked)
         goes_in = when(carries.now, 1) if enters and not batched else None
         links: Links = {}
         if goes_in is not None and not closer and has_flags(carries):
@@ -307,9 +322,9 @@ def _while(
 
             in_body = runner.run(body, feed(narrowed(narrowed(goes_in, inside), entered)), False)
             links = by_flag(carries, going_on, in_body, near, started)
-        known = body.memo[key] = Rested(carries.now, enters, starts, condition.toward)
+        known = noted(body, (key, marks, ceiling), bool(marked), Rested(carries.now, enters, starts, condition.toward))
         known.inside, known.entered, known.closer = inside, entered, closer
-        known.goes_in, known.links = goes_in, links
+        known.goes_in, known.links, known.ceilings = goes_in, links, ceilings
     now, condition.toward = known.now, known.toward
     checked = condition.tested(now, context is not None)
     if known.enters and context is not None:
@@ -319,11 +334,11 @@ def _while(
             if not batched:
                 held = narrowed(held, known.entered)
             runner.closer.update(known.closer)
-            body.linking = known.links
+            body.linking, body.ceilings = known.links, known.ceilings
             try:
                 runner.run(body, feed(held), True, context, step, 0, tested=None if batched else checked)
             finally:
-                body.linking = {}
+                body.linking, body.ceilings = {}, {}
             for one in known.closer:
                 del runner.closer[one]
             running = when(now, 1, lane=True) if batched and stay_apart(step) else None

@@ -12,7 +12,7 @@ from typing import Any
 
 from redzone.domains import Fact, dtype_info, summarised
 from redzone.engine.continuing import parts_of
-from redzone.engine.program import WHILE, Links, Program, Step
+from redzone.engine.program import WHILE, Ceilings, Links, Program, Step
 
 #: Bounds on how much a body adds to what is in one slot on its way to another; None where nobody knows.
 ChangeOf = Callable[[Program, list[Any], int, int, int], Any]
@@ -61,6 +61,8 @@ class Rested:
         """The carries where it goes on; None where that was not asked."""
         self.links: Links = {}
         """What flags among the carries say of others."""
+        self.ceilings: Ceilings = {}
+        """What carries of loops in the body can be in any state of theirs."""
         self.left: dict[int, Fact] | None = None
         """The carries after it, found without anything that is around it."""
 

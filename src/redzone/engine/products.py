@@ -163,6 +163,24 @@ def is_given_anew(slicer: Slicing, given: Any) -> bool:
     return known
 
 
+def how_given(slicer: Slicing, given: Any) -> int:
+    """What was found out about an input of a loop, a branch or a function, told apart by a number."""
+    return 2 * is_given_anew(slicer, given) + is_kept(slicer, given)
+
+
+def is_kept(slicer: Slicing, given: Any) -> bool:
+    """Whether an input of a while is a float32 number that it carries, written down after each iteration.
+
+    Its condition and its body read that number, however it was computed before.
+    """
+    slicer.looked_at.add(given)
+    frame, atom = slicer.given.get(given, (None, None))
+    while frame is None and atom is not None:
+        given = atom
+        frame, atom = slicer.given.get(given, (None, None))
+    return given in slicer.carried
+
+
 def how_run(frame: Frame, eqn: Any) -> int:
     """The same of loops and branches, which are computed once unless the compiler does away with them, and of calls."""
     if eqn.primitive in _LOOPS and not is_done_away(frame, eqn):

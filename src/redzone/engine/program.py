@@ -154,6 +154,8 @@ class Passage(NamedTuple):
 
 #: By slot of a flag, and its value: what other slots hold where it has that.
 Links = dict[int, dict[int, dict[int, Fact]]]
+#: By loop: what some of its carries are in any of its states.
+Ceilings = dict[Step, dict[int, Fact]]
 
 
 class Program:
@@ -170,6 +172,7 @@ class Program:
         "anew",
         "assumptions",
         "calls",
+        "ceilings",
         "computed",
         "defs",
         "equal",
@@ -231,6 +234,8 @@ class Program:
         """What is known of other slots by the value of a flag, in the run that is next."""
         self.linked: dict[int, tuple[list[Any], Links]] = {}
         """The same by identity of the environment of a run, which is kept with it."""
+        self.ceilings: Ceilings = {}
+        """What the carries of loops in it can be, in the run that is next, by what is known around it."""
         self.calls: dict[int, tuple[Step, frozenset[int]]] = {}
         """By identity of a step that is an access: the step, and the calls it was inlined from, by theirs."""
         self.masks: list[tuple[tuple[int, tuple[int, ...]], int, Passage, frozenset[int]]] = []

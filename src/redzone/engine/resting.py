@@ -13,7 +13,7 @@ import numpy as np
 
 from redzone.domains import Fact, join, leq, summarised, top, widen
 from redzone.engine.carried import Carries, met
-from redzone.engine.growing import bounded_growth, caps
+from redzone.engine.growing import bounded_growth, caps, grown
 from redzone.engine.order import in_turns
 from redzone.engine.thresholds import limits_of
 
@@ -122,13 +122,25 @@ def come_to_rest(
 
 
 def under_caps(
-    carries: Carries, moving: list[int], run: Any, env: Any, thresholds: Any, trips: int, ends: Any, replaced: Any
+    carries: Carries,
+    moving: list[int],
+    run: Any,
+    env: Any,
+    thresholds: Any,
+    trips: int | None,
+    ends: Any,
+    replaced: Any,
+    known: dict[int, Fact] | None = None,
 ) -> Any:
-    """The carries once more from their first values, where it is known how far some can go one way at most.
+    """The carries once more from their first values, where it is known how far some can go at most.
 
-    Both what they were at rest before and what they are now holds of every state.
+    What was widened beside a counter, as places in a table that holds such places, may have come to rest only where the
+    type ends: its facts hold each other there once the counter is bounded. From the first values on they do not get
+    beyond it. Both what they were at rest before and what they are now holds of every state, as does what is `known`.
     """
-    capped = caps(carries, moving, env, trips)
+    capped = {} if known is None else dict(known)
+    if trips is not None:
+        capped = {**capped, **grown(carries, moving, env, trips), **caps(carries, moving, env, trips)}
     if not capped:
         return env
     rest = {i: met(carries.now[i], capped[i]) if i in capped else carries.now[i] for i in moving}

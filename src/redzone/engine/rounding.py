@@ -12,8 +12,8 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from redzone.domains import Fact, dtype_info, summarised
-from redzone.engine.moved import CONSTANT, INPUT, LIMITS, made_by, named, source
-from redzone.engine.products import is_one, may_be_product
+from redzone.engine.moved import CONSTANT, GIVEN, INPUT, LIMITS, made_by, named, source
+from redzone.engine.products import is_kept, is_one, may_be_product
 from redzone.frontend.compat import Literal, primitives
 from redzone.rules import Rule, floats
 
@@ -70,7 +70,13 @@ def rounded_once(frame: Frame, eqn: Any) -> Rule | None:
     if eqn.primitive is _SUB and _is_fraction(frame, *eqn.invars):
         return _FRACTION
     before = _BEFORE[eqn.primitive]
-    return _ONCE[eqn.primitive] if all(made_by(frame, atom) in before for atom in eqn.invars) else None
+    return _ONCE[eqn.primitive] if all(_is_before(frame, atom, before) for atom in eqn.invars) else None
+
+
+def _is_before(frame: Frame, atom: Any, before: frozenset[Any]) -> bool:
+    """Whether one of these makes a number, or a while carries it from one iteration to the next."""
+    frame, atom, made = source(frame, atom)
+    return made in before or (made is GIVEN and is_kept(frame.slicer, atom))
 
 
 def is_limited(frame: Frame, atom: Any) -> bool:
@@ -85,6 +91,8 @@ def settled(frame: Frame, atom: Any) -> str:
         return "constant"
     if made is _SUB:
         return "rounded" if _is_fraction(frame, *frame.maker(atom).invars) else ""
+    if made is GIVEN:
+        return "rounded" if is_kept(frame.slicer, atom) else ""
     if made not in APART or not is_one(frame, atom):
         return ""
     if made in _READS:

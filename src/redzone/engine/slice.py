@@ -22,7 +22,7 @@ from redzone.engine.idioms import idiom_of
 from redzone.engine.implementation import expansion, implementation
 from redzone.engine.inlined import Inlined
 from redzone.engine.inventory import AXIS_INDEX_P, CALLS, SHARD_MAP_P, SPECIAL, constants_of
-from redzone.engine.products import ALIKE, DECIDED, ONCE, TWOFOLD, how_computed, is_given_anew, is_one
+from redzone.engine.products import ALIKE, DECIDED, ONCE, TWOFOLD, how_computed, how_given, is_given_anew, is_one
 from redzone.engine.program import CALL, OBSERVE, SIMPLE, Program, Step
 from redzone.engine.refs import is_only_read
 from redzone.engine.regrouped import note_regrouped
@@ -70,11 +70,11 @@ class Slicer(Slicing):
         given = (tuple(same.items()) if same else (), tuple(fixed.items()) if fixed else (), known, looked_at)
         key = (id(jaxpr), wanted, axes, tuple(map(id, consts)), self.lanes, given)
         inputs, built = jaxpr.invars, self.built.setdefault(key, [])
-        for anew, found in built:
-            if all(is_given_anew(self, inputs[k]) == so for k, so in anew.items()):
+        for how, found in built:
+            if all(how_given(self, inputs[k]) == so for k, so in how.items()):
                 return found
         found = _Build(self, jaxpr, consts, same, fixed, told).slice(wanted, looked_at)
-        built.append(({k: is_given_anew(self, v) for k, v in enumerate(inputs) if v in self.looked_at}, found))
+        built.append(({k: how_given(self, v) for k, v in enumerate(inputs) if v in self.looked_at}, found))
         return found
 
 

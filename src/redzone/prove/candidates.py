@@ -150,15 +150,21 @@ def far_away(inputs: Sequence[Input], facts: Sequence[Fact], site: Site) -> Iter
         whole = {i: plain_value(inputs[i], facts[i], site.columns[0].limit) for i in free if kinds[i] != "f"}
         if whole:
             yield whole
-    falling = {i: ramp(inputs[i])[..., ::-1] for i in free if is_small(inputs[i])}
-    if falling:
-        yield falling
+    yield from falling(inputs)
     unsigned = [i for i in free if kinds[i] == "u"]
     if unsigned:
         yield {i: plain_value(inputs[i], facts[i], summarised(facts[i]).hi) for i in unsigned}
     for i in [i for i in free if kinds[i] != "u"][:ALONE]:
         for number in (HUGE, -HUGE):
             yield {i: plain_value(inputs[i], facts[i], number)}
+
+
+def falling(inputs: Sequence[Input]) -> Iterator[dict[int, Any]]:
+    """Arrays that nobody promised anything of, each number less than the one before."""
+    kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
+    found = {i: ramp(s)[..., ::-1] for i, s in enumerate(inputs) if kinds[i] in "fiu" and is_free(s) and is_small(s)}
+    if found:
+        yield found
 
 
 def at_random(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:

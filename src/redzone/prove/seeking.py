@@ -17,7 +17,17 @@ from redzone.domains.symbolic import at_most
 from redzone.engine import Analysis, Seen
 from redzone.frontend.trace import Input, Traced
 from redzone.prove.breaking import beyond_each, breaking, find_witness
-from redzone.prove.candidates import DRAWS, at_random, at_the_ends, by_turns, corners, evenly, far_away, one_of_each
+from redzone.prove.candidates import (
+    DRAWS,
+    at_random,
+    at_the_ends,
+    by_turns,
+    corners,
+    evenly,
+    falling,
+    far_away,
+    one_of_each,
+)
 from redzone.prove.chances import FEWEST, KEYS, OTHERS, by_chance, keyed_in_turn, keys_among, keys_worth_trying
 from redzone.prove.concrete_nan import nothing_but_nan
 from redzone.prove.conditions import Proposal
@@ -62,7 +72,7 @@ SEEN: Final = 100
 #: How many points of the exact stage are tried with other inputs.
 POINTS: Final = 2
 #: How many more inputs are tried where arrays of integers are promised to lie between two numbers.
-EVENLY: Final = 6
+EVENLY: Final = 7
 #: How many numbers of such a point are tried for other inputs.
 OTHER: Final = 3
 #: An index that goes over more than such a part of a narrow type may go as far as that does: `i * i // 2` of bytes.
@@ -167,7 +177,7 @@ class Seeking:
         inputs, facts = self.traced.inputs, self.facts
         jaxprs = self.analysis.inventory.keep
         edges = (at_the_edges(jaxprs, inputs, facts), at_one_place(jaxprs, inputs, facts))
-        alike = (at_the_ends(inputs, facts), by_turns(inputs, facts), evenly(inputs, facts))
+        alike = (at_the_ends(inputs, facts), by_turns(inputs, facts), falling(inputs), evenly(inputs, facts))
         tried = itertools.chain(*edges, *alike, at_random(inputs, facts))
         found = self.shown(near, tried, self.guesses, self.tried, DRAWS + EDGES + EVENLY)
         left = [site for site in near if id(site.eqn) not in found]
@@ -206,11 +216,14 @@ class Seeking:
         return bool(leaves_made_of(self.analysis.seen[id(site.eqn)]))
 
     def is_limited_anyhow(self, site: Site) -> bool:
-        """Whether an index has bounds of its own somewhere, or is made of inputs with both ends promised alone."""
+        """Whether an index has bounds of its own somewhere, or is made of inputs with both ends promised alone.
+
+        Where no input goes into it, some may decide how long the program runs: any of them then.
+        """
         seen = self.analysis.seen[id(site.eqn)]
         if any(has_near_column(site, one) for one in seen):
             return True
-        sources = [self.traced.inputs[leaf] for leaf in leaves_made_of(seen)]
+        sources = [self.traced.inputs[leaf] for leaf in leaves_made_of(seen)] or self.traced.inputs
         ends = [one.open_above or one.open_below for one in sources if is_number(one.aval)]
         return bool(ends) and not any(ends)
 

@@ -127,7 +127,34 @@ def _smaller_by_dividing(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
     """Division toward zero where sizes are symbolic: by a positive number it never goes away from zero."""
     if not at_most(1, b.lo):
         return Fact(info.min, info.max)
+    if at_most(0, a.lo) and not is_deep(a.hi):
+        return _floor_by_size(a, b, info)
     return Fact(0 if at_most(0, a.lo) else smaller(a.lo, 0), 0 if at_most(a.hi, 0) else larger(a.hi, 0))
+
+
+def _floor_by_size(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
+    """Division by a positive number, rounding down, where sizes are symbolic.
+
+    It is monotone in the dividend; the larger the divisor, the nearer to zero it is.
+    """
+    if at_most(0, a.lo):
+        lo = a.lo // b.hi
+    else:
+        lo = a.lo // b.lo if at_most(a.lo, 0) else smaller(a.lo // b.lo, a.lo // b.hi)
+    if at_most(0, a.hi):
+        hi = _floor_of(a.hi, b.lo)
+    else:
+        hi = a.hi // b.hi if at_most(a.hi, 0) else larger(_floor_of(a.hi, b.lo), a.hi // b.hi)
+    return wrapped(lo, hi, 0 if lo is hi or (type(lo) is int and type(hi) is int and lo == hi) else 1, info)
+
+
+def _floor_of(number: Any, divisor: Any) -> Any:
+    """The quotient rounded down; of one less than a multiple, `(n * m - 1) // m`, without a quotient in it.
+
+    JAX takes `m * n // m` for n, and says that two expressions are equal only where they are for every size.
+    """
+    above = number + 1
+    return above // divisor - 1 if above % divisor == 0 else number // divisor
 
 
 def _remainder_by_size(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
@@ -213,6 +240,8 @@ def floor_div(a: Fact, b: Fact, info: DtypeInfo) -> Fact:
         a = summarised(a)
     if is_deep(a.lo) or is_deep(a.hi):
         return Fact(info.min, info.max)
+    if not _numbers(a, b) and at_most(1, b.lo) and not (b.step == 0 and a.step > 1):
+        return _floor_by_size(a, b, info)
     corners = [x // y for x in (a.lo, a.hi) for y in (b.lo, b.hi)]
     step = 0 if min(corners) == max(corners) else 1
     if b.step == 0 and a.step > 1 and a.lo % b.lo == 0 and a.step % b.lo == 0:
