@@ -1003,7 +1003,7 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "a reshape never turns an array about",
-        "engine.narrowing:signature_of",
+        "engine.levels:signature_of",
         lambda right: lambda params: right({**params, "dimensions": None} if "new_sizes" in params else params),
         "readings.beside_rows_turned_about",
     ),
@@ -1252,5 +1252,29 @@ ENGINE_MUTANTS = [
         "engine.marks:_adds_one",
         _constant(True),
         "marks.distances_that_rise_by_five",
+    ),
+    EngineMutant(
+        "whatever places are known follow one another from the first",
+        "engine.consecutive:_first",
+        _constant(0),
+        "in_order.the_worth_of_each_piece_from_the_other_side",
+    ),
+    EngineMutant(
+        "a condition on rows is one on columns",
+        "engine.narrowing:is_along_rows",
+        lambda right: lambda level, eqn: eqn.primitive.name == "broadcast_in_dim",
+        "in_order.where_each_piece_goes_if_one_is_there",
+    ),
+    EngineMutant(
+        "wherever an array is spread it is the same",
+        "engine.levels:_broadcast",
+        lambda right: lambda shape, places: right(shape, tuple(range(len(places)))),
+        "in_order.where_some_pieces_go_by_conditions_the_other_way_round",
+    ),
+    EngineMutant(
+        "rows are kept wherever there are as many",
+        "prove.masks:_by_rows",
+        lambda right: lambda found, shape: right(found._replace(sizes=shape), shape),
+        "readings.rows_that_a_reshape_mixes",
     ),
 ]

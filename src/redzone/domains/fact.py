@@ -318,11 +318,12 @@ def meet(a: Fact, b: Fact) -> Fact | None:
             return meet(summarised(a), summarised(b))
         lo, hi = np.maximum(a.lo, b.lo), np.minimum(a.hi, b.hi)
         if some(lo > hi):
-            # An element that can't exist: keep it as the tighter operand says, the others narrowed.
             empty = lo > hi
             if empty.all():
                 return a if a.nan and b.nan else None
-            lo, hi = np.where(empty, a.lo, lo), np.where(empty, a.hi, hi)
+            # An element that can't exist may be said to be anything: what those are that do says no more of all.
+            there = ~empty
+            lo, hi = np.where(empty, lo[there].min(), lo), np.where(empty, hi[there].max(), hi)
         return apart(lo, hi, a.nan and b.nan)
     nan = a.nan and b.nan
     try:

@@ -150,7 +150,7 @@ def _below(frame: Frame, atom: Any, axis: int, deep: int) -> int | None:
                 return None
             atom = eqn.invars[_number_of(eqn, atom)]
         elif primitive is _SELECT:
-            if not _is_wrap(frame, eqn):
+            if not is_wrap(frame, eqn):
                 return None
             atom = eqn.invars[1]
         elif primitive in _SAME:
@@ -203,7 +203,7 @@ def _read(frame: Frame, eqn: Any, deep: int) -> int | None:
     return _below(frame, table, 0, deep)
 
 
-def _is_wrap(frame: Frame, eqn: Any) -> bool:
+def is_wrap(frame: Frame, eqn: Any) -> bool:
     """Whether a select takes its first case wherever that is not negative: `where(i < 0, i + n, i)`."""
     which, first = eqn.invars[0], eqn.invars[1]
     test = None if type(which) is Literal or type(first) is Literal else frame.maker(which)

@@ -112,6 +112,48 @@ def beside(level: Any, shape: tuple[Any, ...], whole: tuple[Any, ...]) -> Any:
     return (*level, ("broadcast_in_dim", tuple(shape), moved))
 
 
+def is_along_rows(level: Any, eqn: Any) -> bool:
+    """Whether an equation spreads an array with one element for each of a level's rows along these rows."""
+    if eqn.primitive.name != "broadcast_in_dim":
+        return False
+    _, shape, axes = level[-1]
+    own, whole, places = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape, eqn.params["broadcast_dimensions"]
+    # What is spread may have dimensions of one element behind those of the rows.
+    if tuple(whole[: len(shape)]) != tuple(shape) or any(n != 1 for n in whole[len(shape) :]):
+        return False
+    mine = [d for d, n in zip(places, own, strict=True) if not (type(n) is int and n == 1)]
+    return mine == [d for d, n in enumerate(shape) if d not in axes and not (type(n) is int and n == 1)]
+
+
+def moved_back(level: Any, eqn: Any) -> Any:
+    """The level on the other side of a rearrangement, the same for what comes to the same.
+
+    An array that is given dimensions of one element and spread along them then, `x[:, None]` beside a square, is spread
+    at once: each element is where that puts it, whether a reshape gave it the dimensions or a broadcast. And to an
+    array it does not matter at which dimension of one element beside the others it lies.
+    """
+    shape = eqn.invars[0].aval.shape
+    if level[-1][0] == "broadcast_in_dim" and adds_ones(eqn) and 1 not in shape:
+        _, between, (spread, places, *_) = level[-1]
+        if tuple(between) == tuple(eqn.outvars[0].aval.shape):
+            dims = tuple([places[d] for d, n in enumerate(between) if n != 1])
+            return (*level[:-1], ("broadcast_in_dim", shape, _broadcast(spread, dims)))
+    if len(level) == 1 and eqn.primitive.name == "broadcast_in_dim":
+        spread, places = eqn.params["shape"], tuple(eqn.params["broadcast_dimensions"])
+        return (*level, ("broadcast_in_dim", shape, _broadcast(*_without_ones(spread, places))))
+    return (*level, (eqn.primitive.name, shape, signature_of(eqn.params)))
+
+
+def _without_ones(shape: Any, places: tuple[int, ...]) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """The sizes that an array is spread to, without those of one element that none of its own dimensions is."""
+    left = [d for d, n in enumerate(shape) if d in places or not (type(n) is int and n == 1)]
+    return tuple([shape[d] for d in left]), tuple([left.index(d) for d in places])
+
+
+def _broadcast(shape: tuple[Any, ...], places: tuple[int, ...]) -> tuple[Any, ...]:
+    return signature_of({"shape": tuple(shape), "broadcast_dimensions": places})
+
+
 def adds_ones(eqn: Any) -> bool:
     """Whether an equation gives an array more dimensions, all of size one, and nothing else."""
     source, target = eqn.invars[0].aval.shape, eqn.outvars[0].aval.shape

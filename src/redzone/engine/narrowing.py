@@ -16,7 +16,7 @@ from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.anew import apart_by, are_flags_anew, computed_anew
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.kinds import KIND
-from redzone.engine.levels import ALL, ROW, adds_ones, beside, has_elements, picked, row_of, signature_of
+from redzone.engine.levels import ALL, ROW, adds_ones, beside, has_elements, is_along_rows, moved_back, picked, row_of
 from redzone.engine.program import COND, MORE, SIMPLE, Program, Step
 from redzone.engine.relations import FLIPPED, NEGATED, Infeasible, implied, is_met, satisfying, spanning
 from redzone.rules.floats import single_below
@@ -373,18 +373,13 @@ class Narrowing:
         """The level on the other side of a rearrangement."""
         if not getattr(step.eqn.invars[0].aval, "shape", ()):
             return ALL
-        params = step.eqn.params
         if len(level) == 1 and adds_ones(step.eqn):
             # The elements stay what they are, in their order: each is where it was.
             return level
-        if level[-1][0] == ROW and step.eqn.primitive.name == "broadcast_in_dim":
-            _, shape, axes = level[-1]
-            rest = tuple(d for d in range(len(shape)) if d not in axes)
-            spread = tuple(params["broadcast_dimensions"]) == rest
-            if spread and step.eqn.invars[0].aval.shape == tuple(shape[d] for d in rest):
-                # Spread along the row: each row is one element.
-                return level[:-1]
-        return (*level, (step.eqn.primitive.name, step.eqn.invars[0].aval.shape, signature_of(params)))
+        if level[-1][0] == ROW and is_along_rows(level, step.eqn):
+            # Spread along the row: each row is one element.
+            return level[:-1]
+        return moved_back(level, step.eqn)
 
     def _floor_divide(self, step: Step, fact: Fact, level: Any) -> None:
         b, fact = self.operand(step, 1, level), summarised(fact)

@@ -43,7 +43,7 @@ _ADD_P: Final = primitives()["add_p"]
 _DIV_P: Final = primitives()["div_p"]
 _EXTREMES: Final = frozenset(primitives()[n] for n in ("argmax_p", "argmin_p"))
 #: Primitives that are not always a step with their rule.
-_UNUSUAL: Final = RENAMING | windows.PARTS | _EXTREMES
+_UNUSUAL: Final = RENAMING | windows.PARTS | windows.READS | _EXTREMES
 
 
 class Slicer(Slicing):

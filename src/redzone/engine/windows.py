@@ -14,6 +14,7 @@ import math
 from typing import TYPE_CHECKING, Any, Final
 
 from redzone.domains import dtype_info
+from redzone.engine.consecutive import part_of
 from redzone.engine.program import SIMPLE
 from redzone.frontend.compat import Literal, primitives
 from redzone.rules import RULES, Rule
@@ -36,12 +37,13 @@ _COPY: Final = _P["copy_p"]
 _SELECT: Final = _P["select_n_p"]
 _SCATTER: Final = _P["scatter_p"]
 _UPDATE: Final = _P["dynamic_update_slice_p"]
-#: Equations whose result is a window of their operand.
-READS: Final = frozenset((_SLICE, _SQUEEZE))
+_GATHER: Final = _P["gather_p"]
+#: Equations whose result is a window of their operand; of a gather, where its places are known.
+READS: Final = frozenset((_SLICE, _SQUEEZE, _GATHER))
 #: `a, b = x` from JAX 0.11 on: each of its results is a window of its operand, without one dimension.
 UNSTACK: Final = _P.get("unstack_p")
 #: Equations that take parts of an array.
-PARTS: Final = READS | {UNSTACK}
+PARTS: Final = frozenset((_SLICE, _SQUEEZE, UNSTACK))
 
 
 _NO_EFFECTS: Final[frozenset[Any]] = frozenset()
@@ -284,6 +286,21 @@ def _squeeze(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     return True
 
 
+def _gathered(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
+    """Elements read at places that follow one another (`engine/consecutive.py`)."""
+    table = eqn.invars[0]
+    part = part_of(frame, eqn) if is_followed(table.aval) and type(table) is not Literal else None
+    if part is None:
+        return False
+    starts, sizes = [0] * len(table.aval.shape), [1] * len(table.aval.shape)
+    for d, source in enumerate(part.sources):
+        if source >= 0:
+            starts[source], sizes[source] = want.starts[d], want.sizes[d]
+    starts[part.axis] += part.first
+    ask(build, eqn, frame, table, want.at(tuple(starts), tuple(sizes)))
+    return True
+
+
 def _same(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     ask(build, eqn, frame, eqn.invars[0], want)
     return True
@@ -483,6 +500,7 @@ _MOVES: Final = {
     for name, move in {
         "slice_p": _slice,
         "squeeze_p": _squeeze,
+        "gather_p": _gathered,
         "copy_p": _same,
         "stop_gradient_p": _same,
         "broadcast_in_dim_p": _broadcast,

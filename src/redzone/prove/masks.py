@@ -216,9 +216,8 @@ def _thrown_away(
 def _not_made_from(uses: Uses, view: View, found: list[Found], shape: tuple[Any, ...]) -> list[list[Found]]:
     """By use: the conditions with one element for each index tuple or one for all, not made from what was read."""
     every = [[w if w.rows else unspread(uses, view.jaxpr, w, shape) for w in (*one.before, one)] for one in found]
-    return [
-        [w for w in ways if (w.rows or _is_aligned(w, shape)) and not _is_made_from(uses, view, w)] for ways in every
-    ]
+    told = [[w if w.rows or _is_aligned(w, shape) else _by_rows(w, shape) for w in ways] for ways in every]
+    return [[w for w in ways if w is not None and not _is_made_from(uses, view, w)] for ways in told]
 
 
 def _lanes(site: Site) -> tuple[tuple[Any, ...], tuple[int, ...]]:
@@ -265,6 +264,24 @@ def _is_aligned(found: Found, shape: tuple[Any, ...]) -> bool:
         places = tuple([p for p, n in zip(places, shape, strict=True) if n != 1])
     spread = tuple([p for p, n in zip(found.spread, own, strict=True) if n != 1])
     return wide(own) == wide(shape) and spread == places
+
+
+def _by_rows(found: Found, shape: tuple[Any, ...]) -> Found | None:
+    """A condition that has one element for each row of index tuples, as `ok[:, None]` beside a square; None elsewhere.
+
+    Along the rows it is one for all: each index tuple is decided about by the element of its row. A reshape may have
+    put the index tuples into other rows: not where there are as many along each dimension as there were.
+    """
+    if type(found.condition) is Literal or found.sizes != shape:
+        return None
+    dims = list[int]()
+    for place, n in zip(found.spread, found.condition.aval.shape, strict=True):
+        if n != 1:
+            if place not in found.places or shape[found.places.index(place)] != n:
+                return None
+            dims.append(found.places.index(place))
+    rows = tuple([d for d, n in enumerate(shape) if n != 1 and d not in dims])
+    return found._replace(rows=rows) if rows and dims and dims == sorted(set(dims)) else None
 
 
 def _is_made_from(uses: Uses, view: View, found: Found) -> bool:

@@ -215,9 +215,9 @@ def _place_under(context: Context, step: Step, conditions: _Conditions, rows: tu
                 continue
             own = HERE if shape else ALL
             level = own if level is ALL else level
-            apart = type(fact.lo) is np.ndarray and np.ndim(picked) in (0, fact.lo.ndim)
-            if apart and shape and shape == _tuples(step.eqn):
-                picked = picked & (fact.hi >= least) & (fact.lo <= most)
+            may = _may_be(fact, shape, least, most, _tuples(step.eqn), rows)
+            if may is not None and np.ndim(picked) in (0, np.ndim(may)):
+                picked = picked & may
             refiner.narrow(condition, Fact(least, most, int(least != most)), own)
             refiner.again()
         if rows:
@@ -239,11 +239,31 @@ def _place_under(context: Context, step: Step, conditions: _Conditions, rows: tu
     return CLOSE if all(is_close(site, column, whole.lo, whole.hi) for column, whole in wholes) else ANYWHERE
 
 
+def _may_be(fact: Fact, shape: Any, least: int, most: int, tuples: Any, rows: tuple[int, ...]) -> Any:
+    """For which index tuples, or rows of them, a condition may be between its bounds, where elements are told apart."""
+    if type(fact.lo) is not np.ndarray or not shape or not (rows or shape == tuples):
+        return None
+    may = (fact.hi >= least) & (fact.lo <= most)
+    if rows and shape != tuples:
+        # One for each row: it stands where the row does.
+        sizes = [1 if d in rows else n for d, n in enumerate(tuples)]
+        if [n for n in shape if n != 1] != [n for n in sizes if n != 1]:
+            return None
+        may = np.broadcast_to(may, shape).reshape(sizes)
+    return may
+
+
 def _where_picked(fact: Fact, picked: Any) -> Fact:
     """What a fact says of the elements that are picked, where both tell them apart."""
-    if type(fact.lo) is not np.ndarray or np.ndim(picked) != fact.lo.ndim:
+    if type(fact.lo) is not np.ndarray:
         return fact
-    lo, hi, mine = np.broadcast_arrays(fact.lo, fact.hi, picked)
+    lo, hi, rank = fact.lo, fact.hi, np.ndim(picked)
+    if rank and lo.ndim == hi.ndim == rank + 1 and lo.shape[-1] == hi.shape[-1] == 1:
+        # A column that is still one: beside the index tuples it has another dimension of one element.
+        lo, hi = lo[..., 0], hi[..., 0]
+    if rank != lo.ndim or rank != hi.ndim:
+        return fact
+    lo, hi, mine = np.broadcast_arrays(lo, hi, picked)
     return settle(lo[mine].min().item(), hi[mine].max().item())
 
 
@@ -289,7 +309,8 @@ def _alone(context: Context, slot: int, column: int) -> tuple[int, tuple[Any, ..
             return step.ins[0], source
     if step is None or step.kind != SIMPLE or step.eqn.primitive is not _BROADCAST:
         return slot, None
-    source = step.eqn.invars[0].aval.shape
-    if tuple(step.eqn.params["broadcast_dimensions"]) != tuple(range(len(source))):
-        return None
+    source, whole = step.eqn.invars[0].aval.shape, step.eqn.outvars[0].aval.shape
+    if source and (*source, 1) != whole:
+        # Spread over the index tuples at once: it is one of their columns all the same.
+        return slot, whole
     return step.ins[0], source

@@ -53,6 +53,8 @@ class Found(NamedTuple):
     """Of what is found inside a call: whether the call only selects between what it is given and something else."""
     rows: tuple[int, ...] = ()
     """The dimensions of the index tuples along which the condition is one for all, though it has others."""
+    sizes: tuple[Any, ...] = ()
+    """How many elements the value has along each of its `places`, where that is noted."""
 
 
 def selects(
@@ -70,6 +72,7 @@ def selects(
             raise NotMasked
         if primitive is _SELECT and position >= 1:
             found = Found(eqn, eqn.invars[0], picks(eqn, position - 1), places, own_places(eqn.invars[0]))
+            found = found._replace(sizes=_sizes(var, places))
             yield from _further(uses, jaxpr, found, min(depth, NEXT), finite)
         elif primitive in CALLS and CALLS[primitive] in ("jaxpr", "call_jaxpr"):
             try:
@@ -86,11 +89,12 @@ def selects(
             other = eqn.invars[1 - position]
             if other.aval.shape not in ((), var.aval.shape):
                 raise NotMasked
-            found = Found(eqn, other, _DECISIVE[primitive], places, own_places(other))
+            found = Found(eqn, other, _DECISIVE[primitive], places, own_places(other), sizes=_sizes(var, places))
             yield from _further(uses, jaxpr, found, depth, finite)
         elif primitive is _MUL and finite and (flag := _factor(uses, jaxpr, eqn, position)) is not None:
             # What is multiplied by a condition that fails is zero.
-            yield from _further(uses, jaxpr, Found(eqn, flag[0], TRUE, places, flag[1]), depth, finite)
+            found = Found(eqn, flag[0], TRUE, places, flag[1], sizes=_sizes(var, places))
+            yield from _further(uses, jaxpr, found, depth, finite)
         elif primitive in SCATTERS and position == 2:
             yield _dropped(uses, jaxpr, eqn, places)
         elif primitive is _DOT and finite and (summed := _summed_with(uses, jaxpr, eqn, position, places)) is not None:
@@ -250,6 +254,10 @@ def _by_sign(uses: Uses, jaxpr: Any, found: Found) -> list[Found]:
     return [
         unspread(uses, jaxpr, found._replace(condition=number, picked=(lo, hi)), None) for lo, hi in ranges if lo <= hi
     ]
+
+
+def _sizes(var: Any, places: tuple[int, ...]) -> tuple[Any, ...]:
+    return tuple([var.aval.shape[p] for p in places])
 
 
 def own_places(atom: Any) -> tuple[int, ...]:
