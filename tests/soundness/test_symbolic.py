@@ -208,6 +208,7 @@ def test_quotients_of_sizes_hold_at_every_size():
     assert not _wrong_quotient(integers.div)
 
 
+@pytest.mark.changes_the_engine
 def test_quotients_that_are_one_too_small_are_noticed(monkeypatch):
     monkeypatch.setattr(integers, "_floor_of", lambda number, divisor: number // divisor - 1)
     assert _wrong_quotient(integers.floor_div)

@@ -139,7 +139,7 @@ def moved_back(level: Any, eqn: Any) -> Any:
             dims = tuple([places[d] for d, n in enumerate(between) if n != 1])
             return (*level[:-1], ("broadcast_in_dim", shape, _broadcast(spread, dims)))
     if len(level) == 1 and eqn.primitive.name == "broadcast_in_dim":
-        spread, places = eqn.params["shape"], tuple(eqn.params["broadcast_dimensions"])
+        spread, places = eqn.params["shape"], tuple([int(d) for d in eqn.params["broadcast_dimensions"]])
         return (*level, ("broadcast_in_dim", shape, _broadcast(*_without_ones(spread, places))))
     return (*level, (eqn.primitive.name, shape, signature_of(eqn.params)))
 
