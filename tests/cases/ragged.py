@@ -119,17 +119,6 @@ def rows_with_a_loop_of_known_length_inside(x, starts, lengths):
     return jax.vmap(one)(starts, lengths)
 
 
-@case(f32(12), i32(3, min=0, max=12), i32(3, min=0, max=12))
-def one_function_for_rows_in_a_loop_and_outside(x, starts, lengths):
-    redzone.assume(starts + lengths <= 12)
-    look = jax.jit(lambda at: x[at])  #: masked unsafe
-
-    def one(start, length):
-        return lax.fori_loop(0, length, lambda k, total: total + look(start + k), 0.0)
-
-    return jax.vmap(one)(starts, lengths) + jax.vmap(look)(starts + lengths)
-
-
 @case(f32(12), i32(3, min=0, max=3))
 def places_that_every_lane_reads_and_not_one_each(x, lengths):
     lengths = redzone.assume(lengths, max=np.array([3, 3, 0]))

@@ -7,6 +7,7 @@ import collections
 import jax
 import numpy as np
 import pytest
+from jax import lax
 
 import redzone
 from tests.cases import CASES, lanes, masked
@@ -36,3 +37,20 @@ def test_a_batch_is_as_its_lanes_are(case):
         assert sum(batch[v] for v in findings) <= sum(alone[v] for v in findings), f"{alone} → {batch}"
     if alone["unsafe"]:
         assert any(batch[v] for v in findings), f"{alone} → {batch}"
+
+
+def test_rows_that_call_one_function_in_a_loop_and_outside():
+    """JAX 0.12 gives both calls one body, and one access; before it each has its own."""
+
+    def program(x, starts, lengths):
+        redzone.assume(starts + lengths <= 12)
+        look = jax.jit(lambda at: x[at])
+
+        def one(start, length):
+            return lax.fori_loop(0, length, lambda k, total: total + look(start + k), 0.0)
+
+        return jax.vmap(one)(starts, lengths) + jax.vmap(look)(starts + lengths)
+
+    numbers = redzone.Spec((BATCH,), "int32", min=0, max=12)
+    report = redzone.check(program, redzone.Spec((12,), "float32"), numbers, numbers)
+    assert {str(access.verdict) for access in report.accesses} in ({"masked", "unsafe"}, {"unsafe"})

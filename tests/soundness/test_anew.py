@@ -137,6 +137,7 @@ def test_rows_that_are_looked_at_as_one(test):
 
 
 @pytest.mark.changes_the_engine
+@pytest.mark.skipif(jax.__version_info__ >= (0, 11), reason="the compiler of JAX 0.11 and 0.12 rounds both alike")
 def test_rows_taken_for_one_number_each_are_caught(monkeypatch):
     monkeypatch.setattr(products, "_rearranges", lambda *_: False)
     program, verdict = _in_rows(_by_rows)
