@@ -33,7 +33,7 @@ FOLDERS = ("access", "domains", "engine", "prove", "rules")
 # Numpy does their work, or they are asked seldom or when a report is read: nothing to gain.
 LEFT = (
     *("concrete_arrays", "concrete_nan", "rough"),
-    *("blame", "chain", "lane_places", "last", "pattern", "sized"),
+    *("blame", "chain", "lane_places", "last", "pattern", "rounds", "sized"),
 )
 
 # Without the types of other packages, which would be followed for a minute, it is the same wherever it is compiled.

@@ -1804,3 +1804,19 @@ def by_a_function_that_is_called_with_the_condition_of_another(x, i, j):
         return jnp.where(ok, x.at[at].get(mode="promise_in_bounds"), 0.0)  #: requires
 
     return read(i, _inside(i, 4)) + read(j, _inside(i, 4))
+
+
+@case(f32(4), i32(2, 1, 3))
+def by_rows_of_rows_of_one_element(x, i):
+    rows = _inside(i, 4).all(2)
+    ok = jnp.broadcast_to(rows[:, :, None], i.shape).all((1, 2))
+    which = jnp.broadcast_to(ok[:, None, None], i.shape).astype(np.int32)
+    return lax.select_n(which, jnp.zeros(i.shape), x[i])  #: masked
+
+
+@case(f32(4), i32(2, 1, 3))
+def by_rows_of_rows_in_another_order(x, i):
+    rows = _inside(i, 4).all(2)
+    ok = jnp.broadcast_to(rows[::-1, :, None], i.shape).all((1, 2))
+    which = jnp.broadcast_to(ok[:, None, None], i.shape).astype(np.int32)
+    return lax.select_n(which, jnp.zeros(i.shape), x[i])  #: requires

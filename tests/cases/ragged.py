@@ -127,3 +127,47 @@ def places_that_every_lane_reads_and_not_one_each(x, lengths):
         return lax.fori_loop(0, length, lambda k, total: total + x[jnp.arange(3) * 6].sum(), 0.0)  #: unsafe
 
     return jax.vmap(one)(lengths)
+
+
+@case(i32(3, min=0, max=5), f32(6))
+def rows_of_rows(ends, x):
+    # A lane that is done reads one end too far; how long the inner loop goes on is the business of all lanes.
+    def one(first):
+        def body(carry):
+            k, total = carry
+            end = ends[k]  #: unsafe
+            return k + 1, lax.fori_loop(0, end, lambda j, total: total + x[j], total)  #: safe
+
+        return lax.while_loop(lambda carry: carry[0] < 3, body, (first, 0.0))[1]
+
+    return jax.vmap(one)(jnp.arange(3))
+
+
+@case(i32(3, min=0, max=5), f32(6))
+def rows_of_rows_of_one_length(ends, x):
+    def one(first):
+        def body(carry):
+            k, total = carry
+            end = ends[k]  #: masked
+            return k + 1, lax.fori_loop(0, 5, lambda j, total: total + x[j] * end, total)  #: safe
+
+        return lax.while_loop(lambda carry: carry[0] < 3, body, (first, 0.0))[1]
+
+    return jax.vmap(one)(jnp.arange(3))
+
+
+@case(i32(3, min=0, max=5), f32(6), i32(3, min=0, max=2))
+def rows_of_rows_that_a_function_goes_through(ends, x, firsts):
+    @jax.jit
+    def row(end, total):
+        return lax.while_loop(lambda c: c[0] < c[2], lambda c: (c[0] + 1, c[1] + x[0], c[2]), (0, total, end))[1]
+
+    def one(first):
+        def body(carry):
+            k, total = carry
+            end = ends[k]  #: unsafe
+            return k + 1, row(jnp.minimum(end + 1, end * 2), total)
+
+        return lax.while_loop(lambda carry: carry[0] < 3, body, (first, 0.0))[1]
+
+    return jax.vmap(one)(firsts)

@@ -50,13 +50,15 @@ class Given:
 
 Maker = Callable[[Scope, Given, Callable[[Any], Any]], Any]
 MAKERS: list[tuple[Maker, float]] = []
+LATER: list[tuple[Maker, float]] = []
+"""Further makers, of other seeds: those of the first keep their programs."""
 
 
-def maker(weight: float = 1.0) -> Callable[[Maker], Maker]:
+def maker(weight: float = 1.0, later: bool = False) -> Callable[[Maker], Maker]:
     """Register a function of a scope, the inputs, and what reads the table at an index."""
 
     def register(function: Maker) -> Maker:
-        MAKERS.append((function, weight))
+        (LATER if later else MAKERS).append((function, weight))
         return function
 
     return register
@@ -73,13 +75,18 @@ class Fitted:
     """Inputs beside the table that reached furthest when the index was followed."""
     skip: frozenset[str] = frozenset()
     related: bool = True
+    later: bool = False
+    """Whether it is one of the later makers'."""
+
+    def made_by(self) -> Maker:
+        rng, makers = random.Random(f"maker:{self.seed}"), LATER if self.later else MAKERS
+        return rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
 
     def name(self) -> str:
-        rng = random.Random(f"maker:{self.seed}")
-        return rng.choices([m.__name__ for m, _ in MAKERS], [w for _, w in MAKERS])[0]
+        return self.made_by().__name__
 
     def function(self, taken: list[str] | None = None) -> Callable[..., Any]:
-        (chosen,) = (m for m, _ in MAKERS if m.__name__ == self.name())
+        chosen = self.made_by()
 
         def program(x: Any, *rest: Any) -> Any:
             scope = Scope(Trace(self.seed, self.skip, [], 0), "", rest, 0)
@@ -108,18 +115,18 @@ class Fitted:
         return [[np.zeros(table.shape, table.dtype), *rest] for rest in self.extremes]
 
 
-def make(seed: int) -> Fitted:
+def make(seed: int, later: bool = False) -> Fitted:
     """The program of a seed. Raises what JAX raises where it cannot be traced."""
     rng = random.Random(f"fitted:{seed}")
     dtype = np.dtype(rng.choices(DTYPES, DTYPE_WEIGHTS)[0])
     arguments = (*(_integers(rng, shape, dtype) for shape in ((), (), (4,), (3, 4))), _flags(), _parts(rng))
-    far = Fitted(seed, (_table(2 * FAR), *arguments), FAR)
+    far = Fitted(seed, (_table(2 * FAR), *arguments), FAR, later=later)
     follow = _followed(far, rng)
     shift = 0 if rng.random() < 0.3 else FAR - follow.first
     if not follow.reached:
-        return Fitted(seed, (_table(4), *arguments), 0)
+        return Fitted(seed, (_table(4), *arguments), 0, later=later)
     size = follow.last + 1 - FAR + shift - rng.choice([0, 0, 1])
-    return Fitted(seed, (_table(min(max(size, 3), 2 * FAR)), *arguments), shift, tuple(follow.extremes()))
+    return Fitted(seed, (_table(min(max(size, 3), 2 * FAR)), *arguments), shift, tuple(follow.extremes()), later=later)
 
 
 def _table(size: int) -> Argument:
@@ -180,4 +187,4 @@ def _followed(program: Fitted, rng: random.Random) -> _Follow:
     return follow
 
 
-from tests.fuzz import habits, state  # noqa: F401  (their makers register themselves)
+from tests.fuzz import habits, marks, state  # noqa: F401  (their makers register themselves)

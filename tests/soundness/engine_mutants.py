@@ -1277,4 +1277,10 @@ ENGINE_MUTANTS = [
         lambda right: lambda found, shape: right(found._replace(sizes=shape), shape),
         "readings.rows_that_a_reshape_mixes",
     ),
+    EngineMutant(
+        "how long loops in a lane that is done go on is nobody's business",
+        "prove.trials:decides_rounds",
+        _constant(False),
+        "ragged.rows_of_rows",
+    ),
 ]

@@ -17,14 +17,16 @@ import pytest
 from jax import lax
 
 import redzone
-from redzone.prove import element_loops, violations
+from redzone.prove import element_loops, trials, violations
 from tests.fuzz.check import check_traced, traced
-from tests.fuzz.exact import Interpreter
+from tests.fuzz.exact import Interpreter, TooLong
 from tests.fuzz.generate import Argument
 from tests.fuzz.watch import Contradiction, Tamper, Watch
 
 LANES, LONGEST = 2, 3
 GARBAGE = (1.0, -7.0, float("nan"))
+#: What is put in place of what was read outside where it may say how often a loop runs.
+LONG = (1.0, -7.0, 1e9)
 RELATIONS = {
     "ends inside": lambda start, length, n: start + length <= n,
     "ends inside or one further": lambda start, length, n: start + length <= n + 1,
@@ -86,6 +88,41 @@ def _program(seed: int) -> tuple[Any, tuple[Argument, ...], Any]:
     return program, (Argument((n,), np.dtype("float32"), None, None), *integers), relation
 
 
+def _program_with_loops(seed: int) -> tuple[Any, tuple[Argument, ...], Any]:
+    """Loops inside of the lanes' own, some of which go on as long as what was read says."""
+    draw = random.Random(f"inside:{seed}")
+    n, state = draw.choice([1, 2, 3, 4]), draw.getstate()
+    relation = draw.choice([None, RELATIONS["ends inside"], RELATIONS["ends inside"]])
+
+    def lane(x, start, length):
+        own = random.Random()
+        own.setstate(state)
+
+        def body(carry):
+            at, total = carry
+            read = x[own.choice([start + at, start + at, at, start + length - at])]
+            end = own.choice([read, read * 2, jnp.minimum(read, 3), 2 + 0 * read, at, length]).astype(np.int32)
+            more = own.choice([
+                lambda: lax.fori_loop(0, end, lambda k, t: t + k, 0),
+                lambda: lax.while_loop(lambda c: c[0] < c[1], lambda c: (c[0] + 1, c[1]), (0, end))[0],
+                lambda: jax.jit(lambda last: lax.fori_loop(0, last, lambda k, t: t + read, 0.0))(end),
+                lambda: lax.scan(lambda t, k: (t + k * end, None), 0, jnp.arange(2))[0],
+                lambda: lax.cond(end > 2, lambda: end, lambda: 1),
+                lambda: lax.fori_loop(0, 2, lambda k, t: lax.while_loop(lambda i: i < end, lambda i: i + 1, t), 0),
+            ])()  # fmt: skip
+            return at + 1, total + more
+
+        return lax.while_loop(lambda carry: carry[0] < length, body, (jnp.int32(0), 0.0))[1]
+
+    def program(x, starts, lengths):
+        if relation is not None:
+            redzone.assume(relation(starts, lengths, n))
+        return jax.vmap(lane, in_axes=(None, 0, 0))(x, starts, lengths)
+
+    integers = Argument((LANES,), np.dtype("int32"), 0, 3), Argument((LANES,), np.dtype("int32"), 0, LONGEST)
+    return program, (Argument((n,), np.dtype("float32"), 0, 9), *integers), relation
+
+
 def _inputs(arguments: tuple[Argument, ...], relation: Any) -> Iterator[list[Any]]:
     """Every input of the contract that keeps what the program promises."""
     (n,) = arguments[0].shape
@@ -96,8 +133,11 @@ def _inputs(arguments: tuple[Argument, ...], relation: Any) -> Iterator[list[Any
             yield [np.arange(1, n + 1, dtype=np.float32), starts, lengths]
 
 
-def examine(function: Any, arguments: tuple[Argument, ...], relation: Any) -> int:
-    """Try a program on every input; how often something masked was outside, of which nothing showed."""
+def examine(function: Any, arguments: tuple[Argument, ...], relation: Any, garbage: tuple[float, ...] = GARBAGE) -> int:
+    """Try a program on every input; how often something masked was outside, of which nothing showed.
+
+    Nor was that any longer than a run may be.
+    """
     closed = jax.make_jaxpr(function)(*(a.struct() for a in arguments))
     report = check_traced(traced(closed, arguments))
     kept, shown = [a for a in report.accesses if a.verdict in ("safe", "masked")], 0
@@ -108,7 +148,7 @@ def examine(function: Any, arguments: tuple[Argument, ...], relation: Any) -> in
         for access in kept:
             if id(access.eqn) in watch.left:
                 shown += 1
-                first, *others = [interpreter.run(given, Tamper(id(access.eqn), garbage)) for garbage in GARBAGE]
+                first, *others = [interpreter.run(given, Tamper(id(access.eqn), one)) for one in garbage]
                 for other in others:
                     np.testing.assert_array_equal(first, other, err_msg=f"{access.message} {given[1:]}")
     return shown
@@ -135,6 +175,11 @@ def test_lanes_that_end_by_themselves(first):
     assert sum(examine(*_program(seed)) for seed in range(first, first + 80)), "nothing masked was ever outside"
 
 
+def test_loops_inside_of_lanes_that_end_by_themselves():
+    programs = map(_program_with_loops, range(40))
+    assert sum(examine(*one, garbage=LONG) for one in programs), "nothing masked was ever outside"
+
+
 def test_what_has_as_many_rows_as_there_are_lanes():
     assert _of_places_of_all() == 0
 
@@ -152,3 +197,11 @@ def test_rows_taken_for_lanes_are_found(monkeypatch):
     monkeypatch.setattr(violations, "of_operand", lambda *_: (0,))
     with pytest.raises(AssertionError, match="results are thrown away"):
         _of_places_of_all()
+
+
+@pytest.mark.changes_the_engine
+def test_loops_that_lanes_at_rest_keep_going_are_found(monkeypatch):
+    """The seed is the first that shows it."""
+    monkeypatch.setattr(trials, "decides_rounds", lambda *_: False)
+    with pytest.raises(TooLong):
+        examine(*_program_with_loops(31), garbage=LONG)

@@ -106,10 +106,22 @@ def beside(level: Any, shape: tuple[Any, ...], whole: tuple[Any, ...]) -> Any:
     if any(shape[d] != 1 for d in spread):
         return None
     if level[-1][0] == ROW and tuple(level[-1][1]) == tuple(whole) and tuple(level[-1][2]) == spread:
-        # Along the row: each row is one element.
-        return level[:-1]
+        return of_rows(level, shape)
     moved = signature_of({"shape": tuple(whole), "broadcast_dimensions": tuple(range(len(whole)))})
     return (*level, ("broadcast_in_dim", tuple(shape), moved))
+
+
+def of_rows(level: Any, shape: tuple[Any, ...]) -> Any:
+    """The level of an array of this shape with one element for each of a level's rows: each row is one element.
+
+    Farther on the level is one of arrays that have no dimensions but those of the rows: where this array has others, of
+    one element each, it is what a reshape makes such an array of.
+    """
+    _, whole, axes = level[-1]
+    rows = tuple([n for d, n in enumerate(whole) if d not in axes])
+    if len(level) == 2 or rows == tuple(shape):
+        return level[:-1]
+    return (*level[:-1], ("reshape", tuple(shape), signature_of({"new_sizes": rows})))
 
 
 def is_along_rows(level: Any, eqn: Any) -> bool:

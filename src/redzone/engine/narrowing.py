@@ -16,7 +16,18 @@ from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.anew import apart_by, are_flags_anew, computed_anew
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.kinds import KIND
-from redzone.engine.levels import ALL, ROW, adds_ones, beside, has_elements, is_along_rows, moved_back, picked, row_of
+from redzone.engine.levels import (
+    ALL,
+    ROW,
+    adds_ones,
+    beside,
+    has_elements,
+    is_along_rows,
+    moved_back,
+    of_rows,
+    picked,
+    row_of,
+)
 from redzone.engine.program import COND, MORE, SIMPLE, Program, Step
 from redzone.engine.relations import FLIPPED, NEGATED, Infeasible, implied, is_met, satisfying, spanning
 from redzone.rules.floats import single_below
@@ -377,8 +388,7 @@ class Narrowing:
             # The elements stay what they are, in their order: each is where it was.
             return level
         if level[-1][0] == ROW and is_along_rows(level, step.eqn):
-            # Spread along the row: each row is one element.
-            return level[:-1]
+            return of_rows(level, step.eqn.invars[0].aval.shape)
         return moved_back(level, step.eqn)
 
     def _floor_divide(self, step: Step, fact: Fact, level: Any) -> None:

@@ -16,6 +16,7 @@ from redzone.engine import Analysis, Seen, run_forward
 from redzone.engine.anew import computed_anew
 from redzone.engine.forward import Context
 from redzone.engine.program import OBSERVE, SIMPLE, Program, Step
+from redzone.prove.rounds import decides_rounds
 from redzone.prove.sweep import relevant
 
 #: By input: what is known of it, in a form to compare, where more is known than without conditions.
@@ -156,7 +157,8 @@ def is_met_in_lanes(seen: Sequence[Seen], running: Sequence[Seen]) -> bool:
     """Whether an access is met nowhere but in batched loops of which there is a run for running lanes alone.
 
     A loop whose lanes see each other has no run for running lanes alone, though it may share the access with one that
-    has: each way to the access must lead through a loop with such a run beside it.
+    has: each way to the access must lead through a loop with such a run beside it. And nothing that a lane makes that
+    is done may keep a loop inside of it going.
     """
     loops = {(id(c.parent), id(c.step)) for one in running for c in _around(one.context) if c.lanes}
 
@@ -167,7 +169,22 @@ def is_met_in_lanes(seen: Sequence[Seen], running: Sequence[Seen]) -> bool:
         callers = (context.parent, *(parent for parent, _ in context.others))
         return (id(context.parent), id(context.step)) in loops or all(map(is_beside, callers))
 
-    return all(is_beside(one.context) for one in seen)
+    if not all(is_beside(one.context) for one in seen):
+        return False
+    batched = {(id(loop.eqn), id(one.step.eqn)): (loop.eqn, one.step.eqn) for one in running for loop in _loops(one)}
+    return not any(decides_rounds(loop, access) for loop, access in batched.values())
+
+
+def _loops(one: Seen) -> Iterator[Step]:
+    """The batched loops around an access of which only the lanes that run were looked at, the outermost ones."""
+    waiting = [one.context]
+    while waiting:
+        context = waiting.pop()
+        for parent, step in ((context.parent, context.step), *context.others):
+            if parent is not None and parent.lanes:
+                waiting.append(parent)
+            elif step is not None and context.lanes:
+                yield step
 
 
 def _around(context: Context | None) -> Iterator[Context]:
