@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import redzone
-from redzone.prove import witness
+from redzone.prove import compiled, witness
 from redzone.prove.fused import Fused
 
 X = redzone.Spec((5,), "float32")
@@ -70,6 +70,39 @@ def test_each_product_rounded_it_leaves_in_a_loop(monkeypatch):
     given = redzone.Spec((), "float32", min=1.0, max=1.0)
     (access,) = redzone.check(in_a_loop, redzone.Spec((2,), "float32"), given).accesses
     assert access.verdict == "unsafe"
+
+
+def through_a_call(x, a):
+    add = jax.jit(lambda product: jax.lax.stop_gradient(product) + np.float32(0.3))
+    step = lambda s: (add(s[0] * 1.5), s[1] + x[s[0].astype(int)])  # noqa: E731
+    return jax.lax.while_loop(lambda s: s[0] < 3, step, (a, 0.0))
+
+
+def added_up(x, a):
+    step = lambda s: (s[0] + np.float32(1.5), s[1] + x[s[0].astype(int)])  # noqa: E731
+    return jax.lax.while_loop(lambda s: s[0] < 3, step, (a, 0.0))
+
+
+@pytest.mark.changes_the_engine
+@pytest.mark.parametrize(("program", "runs_again"), [(in_a_loop, True), (through_a_call, True), (added_up, False)])
+def test_a_second_run_only_where_a_product_goes_into_a_sum(program, runs_again, monkeypatch):
+    ran, leaves = [], Fused.leaves
+    monkeypatch.setattr(Fused, "leaves", lambda *args: ran.append(args) or leaves(*args))
+    given = redzone.Spec((), "float32", min=1.0, max=1.0)
+    redzone.check(program, redzone.Spec((2,), "float32"), given)
+    (access,) = redzone.check(program, redzone.Spec((1,), "float32"), given).accesses
+    assert access.verdict == "unsafe"
+    assert bool(ran) is runs_again
+
+
+@pytest.mark.changes_the_engine
+@pytest.mark.parametrize("program", [in_a_loop, through_a_call])
+def test_products_that_are_overlooked_show_a_way_that_there_is_not(program, monkeypatch):
+    given = redzone.Spec((), "float32", min=1.0, max=1.0)
+    specs = redzone.Spec((2,), "float32"), given
+    assert redzone.check(program, *specs).accesses[0].verdict != "unsafe"
+    monkeypatch.setattr(compiled, "puts_together", lambda *_: False)
+    assert redzone.check(program, *specs).accesses[0].verdict == "unsafe"
 
 
 def test_an_access_in_a_function_that_is_called():

@@ -97,13 +97,20 @@ def computed_anew(program: Program) -> set[int]:
         found = program.memo["anew"] = set(program.anew)
         # Most programs have no such sum.
         if found or any(_may_be_first(step) for step in program.steps):
+            is_one_of = [False] * len(program.template)
+            for slot in found:
+                is_one_of[slot] = True
             for step in program.steps:
-                if step.kind == SIMPLE and not _may_be_anew(program, step, found):
+                if step.kind == SIMPLE and not _may_be_anew(program, step, is_one_of):
                     continue
+                more: list[int] = []
                 if _is_anew(program, step, found):
-                    found.update([slot for slot in step.outs if slot >= 0])
+                    more = [slot for slot in step.outs if slot >= 0]
                 elif step.kind in (SCAN, WHILE):
-                    found.update(_kept_as_they_are(step, found))
+                    more = _kept_as_they_are(step, found)
+                for slot in more:
+                    found.add(slot)
+                    is_one_of[slot] = True
     return found
 
 
@@ -122,11 +129,11 @@ def _may_be_first(step: Step) -> bool:
     return step.kind in (COND, SCAN, WHILE, CALL) or (step.kind == SIMPLE and step.eqn.primitive in DECIDED)
 
 
-def _may_be_anew(program: Program, step: Step, before: set[int]) -> bool:
+def _may_be_anew(program: Program, step: Step, before: list[bool]) -> bool:
     """Whether anything of a plain step is to be looked at: one of its operands, or how it is computed itself."""
     eqn = step.eqn
     for slot in step.ins:
-        if slot in before:
+        if before[slot]:
             return True
     return eqn.primitive in SUMS or id(eqn) in program.computed
 

@@ -26,7 +26,8 @@ _NEAR: Final = 2**30
 def blend(runner: Runner, program: Program, env: list[Any], step: Step) -> None:
     """Look at what a sum, a difference or a product was found to be once more, with a condition in it and without."""
     runner.looked = []
-    factors, rule, fact = step.extra, step.rule, env[step.outs[0]]
+    fact: Fact = env[step.outs[0]]
+    factors, rule = step.extra, step.rule
     if type(fact.lo) is not int or type(fact.hi) is not int or fact.hi - fact.lo < 2:
         return
     # A sum of numbers as far as their type goes may have wrapped; a number times 0 or 1 has not.

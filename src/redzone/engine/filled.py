@@ -54,12 +54,12 @@ def filled_up(program: Program, step: Step) -> Filled | None:
     out = step.eqn.outvars[0].aval
     if step.kind != SIMPLE or len(step.ins) != 2 or dtype_info(out.dtype).kind not in "iu":
         return None
-    if any(v.aval.shape != out.shape for v in step.eqn.invars):
-        return None
     for number, part in ((step.ins[0], step.ins[1]), (step.ins[1], step.ins[0])):
         limited = made_by(program, part)
         if limited is None or limited.eqn.primitive not in (_MAX, _MIN) or len(limited.ins) != 2:
             continue
+        if any(v.aval.shape != out.shape for v in step.eqn.invars):
+            return None
         p = source_of(program, number)
         for left, added in ((limited.ins[0], limited.ins[1]), (limited.ins[1], limited.ins[0])):
             rest = made_by(program, left)

@@ -13,6 +13,7 @@ from redzone.engine import windows
 from redzone.engine.definitions import Definition
 from redzone.engine.inventory import CALLS, SHARD_MAP_P, Inventory
 from redzone.engine.program import Passage, Program
+from redzone.engine.writes import Write
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
 
 _CONVERT_P: Final = primitives()["convert_element_type_p"]
@@ -48,7 +49,7 @@ class Slicing:
         """By what is asked of a jaxpr: for what it is given that was looked at (`how_given`), its program."""
         self.inlined: dict[int, Any] = {}
         """By identity of a program: what it was made of (`engine/inlined.py`)."""
-        self.writes: dict[int, windows.Write | None] = {}
+        self.writes: dict[int, Write | None] = {}
         """By identity of an equation: where it writes, if that is known."""
         self.axes: dict[Any, Any] = {}
         self.unmodelled: Counter[str] = Counter()

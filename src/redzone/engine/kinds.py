@@ -71,47 +71,51 @@ _DIVIDING: Final = (FLOOR_DIVIDE, REMAINDER)
 
 def narrows(program: Program, slot: int) -> int:
     """Which values assuming something of this one can say more about: a set of bits as of `Program.behind`."""
-    known, template, compared, searched = program.narrowing, program.template, program.compared(), program.searched()
+    known, template, defs = program.narrowing, program.template, program.defs
+    if len(known) < len(template):
+        known += [0] * (len(template) - len(known))
+    if known[slot]:
+        return known[slot]
+    compared, searched = program.compared(), program.searched()
     waiting = [slot]
     while waiting:
         at = waiting[-1]
-        if at in known:
+        if known[at]:
             waiting.pop()
             continue
-        mask, step = BITS[at % SIGNATURE], program.defs.get(at)
-        again = program.equal.get(at) if step is None else None
-        if again is not None:
-            if again not in known:
-                waiting.append(again)
-                continue
-            mask |= known[again]
-        if step is not None and step.kind == COND:
-            # What else its branches yield, and which was taken, as far as a number says that.
-            for out in step.outs:
-                mask |= BITS[out % SIGNATURE] if out >= 0 else 0
-            count = len(waiting)
-            waiting += [source for source in step.ins if template[source] is None and source not in known]
-            if len(waiting) > count:
-                continue
-            for source in step.ins:
-                mask |= known.get(source, 0)
-        if step is not None and step.kind == SIMPLE:
+        mask, step, count = BITS[at % SIGNATURE], defs.get(at), len(waiting)
+        if step is None:
+            again = program.equal.get(at)
+            if again is not None:
+                if not known[again]:
+                    waiting.append(again)
+                    continue
+                mask |= known[again]
+        elif step.kind == SIMPLE:
             if step.eqn.primitive in KIND or step.rule is SAME or step.rule in _DIVIDING:
-                count = len(waiting)
                 for source in step.ins:
                     if template[source] is None:
-                        behind = known.get(source)
-                        if behind is None:
-                            waiting.append(source)
-                        else:
+                        behind = known[source]
+                        if behind:
                             mask |= behind
+                        else:
+                            waiting.append(source)
                 if len(waiting) > count:
                     continue
-            for _, other in compared.get(step.ins, ()):
+            for _, other in compared.get(step.ins, ()) if compared else ():
                 mask |= BITS[other % SIGNATURE]
             for pair in (step.ins, step.ins[::-1]) if searched and len(step.ins) == 2 else ():
                 for place in searched.get(pair, ()):
                     mask |= BITS[place.out % SIGNATURE]
+        elif step.kind == COND:
+            # What else its branches yield, and which was taken, as far as a number says that.
+            for out in step.outs:
+                mask |= BITS[out % SIGNATURE] if out >= 0 else 0
+            waiting += [source for source in step.ins if template[source] is None and not known[source]]
+            if len(waiting) > count:
+                continue
+            for source in step.ins:
+                mask |= known[source]
         known[at] = mask
         waiting.pop()
     return known[slot]

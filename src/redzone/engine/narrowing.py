@@ -155,7 +155,7 @@ class Narrowing:
         if not self.pairs:
             return
         for _ in range(PAIRS):
-            stale = [k for k, (*_, before) in enumerate(self.pairs[:PAIRS]) if self.learnt_since > before]
+            stale = [k for k, pair in enumerate(self.pairs[:PAIRS]) if self.learnt_since > pair[3]]
             if not stale:
                 break
             for k in stale:

@@ -221,7 +221,7 @@ class Program:
         """By identity of an equation of floats, a loop or branches: how its results are computed, where anybody looked
         (`engine/products.py`)."""
         self.memo: dict[Any, Any] = {}
-        self.narrowing: dict[int, int] = {}
+        self.narrowing: list[int] = []
         """By slot: what `refine.narrows` found."""
         self.last: list[Any] | None = None
         """The environment of the latest run: the next one computes again only what its inputs change."""
@@ -432,12 +432,14 @@ class Program:
             ]
             for step in self.steps:
                 if step.kind == SIMPLE:
-                    mask = 0
-                    for source in step.ins:
-                        mask |= masks[source]
                     for out in step.outs:
                         if out >= 0:
-                            masks[out] |= mask
+                            mask = masks[out]
+                            for source in step.ins:
+                                behind = masks[source]
+                                if behind:
+                                    mask |= behind
+                            masks[out] = mask
         return masks
 
 

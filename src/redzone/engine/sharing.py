@@ -44,40 +44,45 @@ def share(program: Program) -> dict[int, int]:
     Yields, by slot that turned out to be another one, that one.
     """
     unknown, template, defs = program.unknown, program.template, program.defs
-    seen: dict[Any, list[Step]] = {}
+    seen: dict[Any, Step] = {}
+    others: dict[Any, list[Step]] = {}
+    """The further steps with the same rule on the same slots, which compute something else all the same."""
     renamed: dict[int, int] = {}
+    names = list(range(len(template)))
+    """By slot: the one that it turned out to be, mostly itself; -1 of those that nobody asked about."""
+    for slot in unknown:
+        names[slot] = -1
     kept: list[Step] = []
     for step in program.steps:
-        if renamed:
-            for slot in step.ins:
-                if slot in renamed:
-                    step.ins = tuple([renamed.get(slot, slot) for slot in step.ins])
-                    break
-            if step.extra is not None:
-                _rename_extra(step, renamed)
-        rule = step.rule
-        outs = step.outs
-        if rule is not None and len(outs) == 1 and unknown.isdisjoint(step.ins):
+        rule, outs, asked_about = step.rule, step.outs, True
+        for slot in step.ins:
+            name = names[slot]
+            if name < 0:
+                asked_about = False
+            elif name != slot:
+                step.ins = tuple([renamed.get(one, one) for one in step.ins])
+        if renamed and step.extra is not None:
+            _rename_extra(step, renamed)
+        if rule is not None and asked_about and len(outs) == 1 and outs[0] >= 0:
             if rule is SAME:
                 if template[step.ins[0]] is None and step.eqn.primitive is not _STOP:
-                    renamed[outs[0]] = step.ins[0]
+                    renamed[outs[0]] = names[outs[0]] = step.ins[0]
                     continue
             elif rule.pointwise or rule in _ALSO:
                 asked = _asked(step, rule)
                 alike = seen.get(asked)
                 if alike is None:
-                    seen[asked] = [step]
+                    seen[asked] = step
                 else:
-                    eqn = step.eqn
-                    for one in alike:
-                        if _is_same(one.eqn, eqn, rule):
-                            renamed[outs[0]] = one.outs[0]
+                    same = alike if _is_same(alike.eqn, step.eqn, rule) else None
+                    for one in others.get(asked, ()) if same is None else ():
+                        if _is_same(one.eqn, step.eqn, rule):
+                            same = one
                             break
-                    else:
-                        alike.append(step)
-                        kept.append(step)
-                        defs[outs[0]] = step
-                    continue
+                    if same is not None:
+                        renamed[outs[0]] = names[outs[0]] = same.outs[0]
+                        continue
+                    others.setdefault(asked, []).append(step)
         kept.append(step)
         for out in outs:
             if out >= 0:

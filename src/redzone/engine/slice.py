@@ -131,9 +131,12 @@ class _Build(Slots):
                 if every:
                     self.program.watched.append((eqn, [self.slot(frame, v) for v in outvars]))
                 asked = 0
-                for v in outvars:
-                    if v in slots:
-                        asked += 1
+                if len(outvars) == 1:
+                    asked = 1 if outvars[0] in slots else 0
+                else:
+                    for v in outvars:
+                        if v in slots:
+                            asked += 1
                 if at == next_busy:
                     left -= 1
                     next_busy = busy[left - 1] if left else -1
@@ -147,7 +150,7 @@ class _Build(Slots):
                     _SPECIAL[special](self, eqn, frame)
                 else:
                     if asked and (eqn.primitive is not _SELECT_P or every or not made_at_once(self, eqns, at, frame)):
-                        self.simple(eqn, frame)
+                        self.simple(eqn, frame, at)
                     elif not asked and eqn.primitive in slicer.inventory.written:
                         self.without_rule(eqn, frame)
                     if eqn.primitive in slicer.inventory.other:
@@ -159,11 +162,12 @@ class _Build(Slots):
         if wanted:
             windows.flush_inputs(self, frame)
 
-    def simple(self, eqn: Any, frame: Frame) -> None:
+    def simple(self, eqn: Any, frame: Frame, at: int = 0) -> None:
+        """Make an equation that was asked for a step; it is the one at that place, where that is known."""
         slots, primitive, outvars = frame.slots, eqn.primitive, eqn.outvars
         if primitive in _UNUSUAL:
             if primitive in windows.READS:
-                if windows.read(self, eqn, frame):
+                if windows.read(self, eqn, frame, at):
                     return
             elif primitive is windows.UNSTACK:
                 windows.unstack(self, eqn, frame)
@@ -183,9 +187,11 @@ class _Build(Slots):
         if closer is not None:
             rule = closer(frame, eqn) or rule
         needs = rule.needs
-        if needs == "all" and not (rule.floats or dtype_info(outvars[0].aval.dtype).integral or counts(frame, eqn)):
-            rule, needs = ANYTHING, "none"
-        if needs == "all" or needs == "given":
+        whole = needs == "all"
+        if whole and not (rule.floats or dtype_info(outvars[0].aval.dtype).integral or counts(frame, eqn)):
+            rule, needs, whole = ANYTHING, "none", False
+        each = whole or needs == "given"
+        if each:
             ins: list[int] = []
             for a in eqn.invars:
                 if type(a) is Literal:
@@ -195,7 +201,7 @@ class _Build(Slots):
                     if known is not None:
                         slot = known
                     else:
-                        slot = self.slot(frame, a) if needs == "all" else self.given(frame, a)
+                        slot = self.slot(frame, a) if whole else self.given(frame, a)
                 ins.append(slot)
         elif needs == "none":
             ins = [self.unasked(a) for a in eqn.invars]
@@ -203,9 +209,9 @@ class _Build(Slots):
             ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
         outs = (slots[outvars[0]],) if len(outvars) == 1 else tuple([slots.get(v, -1) for v in outvars])
         step = Step(SIMPLE, eqn, tuple(ins), outs, rule)
-        if (primitive in DECIDED or needs not in ("all", "given")) and not dtype_info(outvars[0].aval.dtype).integral:
+        if (not each or primitive in DECIDED) and not dtype_info(outvars[0].aval.dtype).integral:
             how = how_computed(frame, eqn)
-            if how == ALIKE and needs != "all" and needs != "given" and not is_one(frame, outvars[0]):
+            if how == ALIKE and not each and not is_one(frame, outvars[0]):
                 # Nobody asks for its operands, so that nothing is known of them later.
                 how = TWOFOLD
             self.program.computed[id(eqn)] = max(self.program.computed.get(id(eqn), ONCE), how)

@@ -23,6 +23,8 @@ STEPS: Final = 80
 
 NONE: Final = -1
 SEVERAL: Final = -2
+#: Of a number of which nobody asked yet.
+UNKNOWN: Final = -3
 
 _SELECT: Final = primitives()["select_n_p"]
 _MUL: Final = primitives()["mul_p"]
@@ -77,23 +79,26 @@ def made_from(program: Program, steps: Sequence[Step], source: int, value: int, 
 
 def one_source(program: Program, slot: int) -> int:
     """The slot of the one number that a number is made from by plain steps; `NONE`, or `SEVERAL`."""
-    known: dict[int, int] = program.memo.setdefault("sources", {})
+    known: list[int] = program.memo.setdefault("sources", [])
     defs, template = program.defs, program.template
+    if len(known) < len(template):
+        known += [UNKNOWN] * (len(template) - len(known))
     waiting = [slot]
     while waiting:
         at = waiting[-1]
-        made = defs.get(at)
-        if at in known:
+        if known[at] != UNKNOWN:
             waiting.pop()
-        elif template[at] is not None:
+            continue
+        made = defs.get(at)
+        if template[at] is not None:
             known[at] = NONE
         elif made is None or not _is_plain(made):
             known[at] = at
         else:
             source, missing = NONE, -1
             for operand in made.ins:
-                found = known.get(operand)
-                if found is None:
+                found = known[operand]
+                if found == UNKNOWN:
                     missing = operand
                 elif found != NONE and found != source:
                     source = found if source == NONE else SEVERAL

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from redzone.domains import dtype_info
 from redzone.engine.consecutive import part_of
 from redzone.engine.program import SIMPLE
+from redzone.engine.writes import is_beside, is_within, known_write
 from redzone.frontend.compat import Literal, primitives
 from redzone.rules import RULES, Rule
 from redzone.rules.table import SAME
@@ -127,13 +128,22 @@ def is_followed(aval: Any) -> bool:
     return True
 
 
-def read(build: Slots, eqn: Any, frame: Frame) -> bool:
-    """Follow the result of a slice or squeeze that was asked for; False where it is an ordinary step."""
+def read(build: Slots, eqn: Any, frame: Frame, at: int = 0) -> bool:
+    """Follow the result of a slice or squeeze that was asked for; False where it is an ordinary step.
+
+    Where its place among the equations is known, the slice right before a squeeze, `x[i]`, is gone through at once.
+    """
     out, source = eqn.outvars[0], eqn.invars[0]
     if not is_followed(source.aval) or not is_followed(out.aval) or type(source) is Literal:
         return False
     shape = out.aval.shape
     want = Want(frame.slots[out], (0,) * len(shape), shape, shape, None)
+    if at and eqn.primitive is _SQUEEZE:
+        before = frame.jaxpr.eqns[at - 1]
+        if before.primitive is _SLICE and before.outvars[0] is source:
+            alone = source not in frame.slots and source not in frame.wanted
+            if alone and _slice(build, before, frame, _squeezed(eqn, want)):
+                return True
     return _MOVES[eqn.primitive](build, eqn, frame, want)
 
 
@@ -178,6 +188,8 @@ def flush(build: Slots, eqn: Any, frame: Frame, out: Any) -> None:
     if move is None and len(wants) <= MANY and out not in frame.slots:
         rule = RULES.get(eqn.primitive)
         move = _pointwise if rule is not None and rule.pointwise and rule.needs in ("all", "given") else None
+    elif eqn.primitive is _SELECT:
+        wants = _picked(build, eqn, frame, wants)
     elif eqn.primitive is _SCATTER or eqn.primitive is _UPDATE:
         wants = _beside(build, eqn, frame, wants)
     for want in wants.values():
@@ -208,10 +220,8 @@ def ask(build: Slots, eqn: Any, frame: Frame, atom: Any, want: Want) -> None:
     if wants is None:
         _put(frame, atom, {key: want})
         return
-    known = wants.get(key)
-    if known is None:
-        wants[key] = want
-    else:
+    known = wants.setdefault(key, want)
+    if known is not want:
         build.emit(SIMPLE, _copy(eqn, atom, want.shape), (known.slot,), (want.slot,)).rule = SAME
 
 
@@ -267,23 +277,28 @@ def _copy(eqn: Any, atom: Any, shape: tuple[int, ...]) -> Made:
 
 
 def _slice(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
-    params, starts = eqn.params, list(want.starts)
+    params = eqn.params
     for n in params["strides"] or ():
         if n != 1:
             return False
-    for k, first in enumerate(params["start_indices"]):
-        starts[k] += int(first)
-    ask(build, eqn, frame, eqn.invars[0], want.at(tuple(starts), want.sizes))
+    first = params["start_indices"]
+    moved = [a + (n if type(n) is int else int(n)) for a, n in zip(want.starts, first, strict=True)]
+    ask(build, eqn, frame, eqn.invars[0], want.at(tuple(moved), want.sizes))
     return True
 
 
 def _squeeze(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
+    ask(build, eqn, frame, eqn.invars[0], _squeezed(eqn, want))
+    return True
+
+
+def _squeezed(eqn: Any, want: Want) -> Want:
+    """Where a window of what a squeeze makes lies in its operand."""
     starts, sizes, dims = list(want.starts), list(want.sizes), eqn.params["dimensions"]
     for d in dims if len(dims) == 1 else sorted(dims):
         starts.insert(d, 0)
         sizes.insert(d, 1)
-    ask(build, eqn, frame, eqn.invars[0], want.at(tuple(starts), tuple(sizes)))
-    return True
+    return want.at(tuple(starts), tuple(sizes))
 
 
 def _gathered(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
@@ -358,53 +373,12 @@ def _concatenate(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     return False
 
 
-class Write:
-    """Where a write at a literal place puts what."""
-
-    __slots__ = ("first", "places", "update", "window")
-
-    def __init__(self, first: tuple[int, ...], window: tuple[int, ...], update: Any, places: dict[int, int]) -> None:
-        self.first = first
-        self.window = window
-        self.update = update
-        """None where something else is written: x.at[i].apply(f) is a scatter too."""
-        self.places = places
-        """Which dimension of the array each dimension of the update is; its others have one element."""
-
-
-def _write(build: Slots, eqn: Any) -> Write | None:
-    writes = build.slicer.writes
-    if id(eqn) not in writes:
-        writes[id(eqn)] = _known_write(build, eqn)
-    return writes[id(eqn)]
-
-
-def _known_write(build: Slots, eqn: Any) -> Write | None:
-    index = build.slicer.inventory.settled.get(id(eqn))
-    if index is None:
-        return None
-    if eqn.primitive is _UPDATE:
-        window = eqn.invars[1].aval.shape
-        return Write(tuple(index), window, eqn.invars[1], {d: d for d in range(len(window))})
-    site = build.slicer.inventory.sites[id(eqn)]
-    numbers = eqn.params["dimension_numbers"]
-    if site.count != 1 or numbers.operand_batching_dims:
-        return None
-    first = [0] * len(site.window)
-    for column, at in zip(site.columns, index, strict=True):
-        first[column.dim] = at
-    within = [d for d in range(len(first)) if d not in numbers.inserted_window_dims]
-    places = dict(zip(sorted(numbers.update_window_dims), within, strict=True))
-    update = eqn.invars[2] if eqn.params.get("update_jaxpr") is None else None
-    return Write(tuple(first), site.window, update, places)
-
-
 def _beside(build: Slots, eqn: Any, frame: Frame, wants: dict[Any, Want]) -> dict[Any, Want]:
     """Hand the windows that a write leaves as they were on to the array before it; the others are left."""
-    write, atom = _write(build, eqn), eqn.invars[0]
-    if write is None or type(atom) is Literal or atom in frame.bindings or atom in frame.consts or atom in frame.wanted:
+    write, atom = known_write(build, eqn), eqn.invars[0]
+    if write is None or not _is_new(frame, atom):
         return wants
-    left = {key: want for key, want in wants.items() if not _is_beside(want, write)}
+    left = {key: want for key, want in wants.items() if not is_beside(want, write)}
     for key in left:
         del wants[key]
     if wants:
@@ -412,32 +386,22 @@ def _beside(build: Slots, eqn: Any, frame: Frame, wants: dict[Any, Want]) -> dic
     return left
 
 
-def _is_beside(want: Want, write: Write) -> bool:
-    """Whether a write leaves a window as it was."""
-    starts, sizes, first, window = want.starts, want.sizes, write.first, write.window
-    for d, a in enumerate(starts):
-        if a + sizes[d] <= first[d]:
-            return True
-        if first[d] + window[d] <= a:
-            return True
-    return False
-
-
-def _is_within(want: Want, write: Write) -> bool:
-    """Whether a write changes all of a window."""
-    starts, sizes, first, window = want.starts, want.sizes, write.first, write.window
-    return all(first[d] <= a and a + sizes[d] <= first[d] + window[d] for d, a in enumerate(starts))
+def _is_new(frame: Frame, atom: Any) -> bool:
+    """Whether an atom is a variable of a frame's own of which no window was asked for yet."""
+    if type(atom) is Literal or atom in frame.bindings or atom in frame.consts:
+        return False
+    return atom not in frame.wanted
 
 
 def _written(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     """A write at a known place: beside it the array is as it was, inside it is what was written."""
-    write = _write(build, eqn)
+    write = known_write(build, eqn)
     if write is None:
         return False
-    if _is_beside(want, write):
+    if is_beside(want, write):
         ask(build, eqn, frame, eqn.invars[0], want)
         return True
-    if write.update is None or not _is_within(want, write) or not is_followed(write.update.aval):
+    if write.update is None or not is_within(want, write) or not is_followed(write.update.aval):
         return False
     starts, sizes = [], []
     for k, n in enumerate(write.update.aval.shape):
@@ -450,21 +414,47 @@ def _written(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     return True
 
 
+def _picked(build: Slots, eqn: Any, frame: Frame, wants: dict[Any, Want]) -> dict[Any, Want]:
+    """Hand the windows behind a case of a select on to that case of another by the same condition; others are left."""
+    invars = eqn.invars
+    at, name = frame.outer(invars[0])
+    if len(invars) != 3 or type(name) is Literal:
+        return wants
+    ways = [_case_behind(want, at, name) for want in wants.values()]
+    case = ways[0]
+    if case >= 0 and ways.count(case) == len(ways) and _is_new(frame, invars[1 + case]):
+        _put(frame, invars[1 + case], wants)
+        return {}
+    left: dict[Any, Want] = {}
+    for case, (key, want) in zip(ways, wants.items(), strict=True):
+        if case < 0:
+            left[key] = want
+        else:
+            ask(build, eqn, frame, invars[1 + case], want)
+    return left
+
+
+def _case_behind(want: Want, at: Frame, name: Any) -> int:
+    """Which case of a select by this condition a window stands behind; -1 where it is none."""
+    if want.given is None:
+        return -1
+    (where, what), case = want.given
+    return int(case) if where is at and what is name else -1
+
+
 def _select(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
-    """A select of the windows of its cases; behind a case, another select by the same condition takes that case."""
-    which, *cases = eqn.invars
-    if len(cases) != 2:
+    """A select of the windows of its cases."""
+    invars = eqn.invars
+    if len(invars) != 3:
         return False
+    which, cases = invars[0], invars[1:]
     at, name = frame.outer(which)
     if type(name) is Literal:
         if name.aval.shape:
             return False
         ask(build, eqn, frame, cases[min(max(int(name.val), 0), 1)], want)
         return True
-    condition, given = (at, name), want.given
-    if given is not None and given[0] == condition:
-        ask(build, eqn, frame, cases[given[1]], want)
-        return True
+    condition = (at, name)
     if eqn.outvars[0] in frame.slots or math.prod(want.shape) > SHORT or which.aval.shape:
         return False
     slots = [build.new(), build.new()]

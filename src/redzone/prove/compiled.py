@@ -20,8 +20,8 @@ from redzone.access.site import Site
 from redzone.domains import dtype_info
 from redzone.engine.inventory import CALLS, PLAIN, SHARD_MAP_P, children
 from redzone.frontend.compat import Literal, bind, open_jaxpr, primitives
-from redzone.prove.fused import Fused
-from redzone.prove.replay import on_cpu
+from redzone.prove.fused import Fused, puts_together
+from redzone.prove.replay import Replay, on_cpu
 
 _P: Final = primitives()
 _ROUNDING: Final = frozenset(
@@ -103,12 +103,11 @@ class _Latest:
 _LATEST: Final = _Latest()
 
 
-def leaves_compiled(closed: Any, site: Site, arguments: list[Any]) -> bool:
+def leaves_compiled(closed: Any, site: Site, arguments: list[Any], replay: Replay) -> bool:
     """Whether an access that leaves its array in a replay does so compiled, too, as far as that can be told."""
     indices = _index_of(closed, site)
     if indices is None:
-        alike = not _is_inside(site) or _roundings_in(open_jaxpr(closed)[0]) < 2
-        return alike or _fused(closed, site).leaves(arguments)
+        return not _is_inside(site) or not puts_together(replay) or _fused(closed, site).leaves(arguments)
     try:
         with on_cpu():
             found = indices(*arguments)

@@ -27,6 +27,18 @@ _MUL: Final = _P["mul_p"]
 _SINGLE: Final = np.dtype(np.float32)
 
 
+def puts_together(replay: Replay) -> bool:
+    """Whether a replay came upon any product that goes into a sum; where it did not, products fused change nothing."""
+    known = replay.adds_products
+    for key, plan in replay.plans.items():
+        adds = known.get(key)
+        if adds is None:
+            adds = known[key] = _adds_products(plan)
+        if adds:
+            return True
+    return False
+
+
 class Fused(Replay):
     """A run in which each product is put together with the sum that it goes into."""
 
@@ -92,6 +104,19 @@ class Fused(Replay):
                         break
             steps.append(step)
         return steps
+
+
+def _adds_products(plan: Plan) -> bool:
+    """Whether a product of a plan goes into one of its sums."""
+    products: set[int] = set()
+    for step in plan.steps:
+        eqn = step[0]
+        primitive = eqn.primitive
+        if primitive is _MUL:
+            products.add(step[3][0])
+        elif (primitive is _ADD or primitive is _SUB) and not products.isdisjoint(step[2]) and _is_single(eqn):
+            return True
+    return False
 
 
 def _is_single(eqn: Any) -> bool:

@@ -49,6 +49,8 @@ class Planning:
         """The accesses that are judged with what decides whether their results are seen, at the end of their jaxpr."""
         self.demands: dict[Any, Demand] = {}
         self.plans: dict[Any, Plan] = {}
+        self.adds_products: dict[Any, bool] = {}
+        """By plan: whether a product goes into a sum in it, where somebody asked."""
         self.carries: dict[Any, frozenset[int]] = {}
         self.closed: dict[int, list[tuple[frozenset[int], frozenset[int]]]] = {}
         """By identity of a loop's equation: results that were asked for, and what they take of its carries."""

@@ -66,7 +66,7 @@ def witnesses(
         if seen in tried:
             continue
         tried.add(seen)
-        found = replay.attempt(arguments)
+        ran, found = replay, replay.attempt(arguments)
         blind += replay.unjudged and not replay.judged
         if blind == BLIND:
             break
@@ -75,12 +75,13 @@ def witnesses(
             continue
         if found and replay.rough and purse.sure is not None:
             left = [site for site in sites if id(site.eqn) in found and id(site.eqn) not in result]
-            found = Replay(closed, left, purse.sure, thrown).attempt(arguments) if left else {}
+            ran = Replay(closed, left, purse.sure, thrown)
+            found = ran.attempt(arguments) if left else {}
         telling: _Telling | None = None
         for key, (index, path) in found.items():
             if key in result or not _is_seen(closed, sites, key, arguments, hidden):
                 continue
-            if not leaves_compiled(closed, next(site for site in sites if id(site.eqn) == key), arguments):
+            if not leaves_compiled(closed, next(site for site in sites if id(site.eqn) == key), arguments, ran):
                 continue
             if telling is None:
                 telling = _Telling(inputs, facts, chosen, arguments, replay.needed())
