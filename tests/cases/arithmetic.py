@@ -360,6 +360,56 @@ def flags_that_are_not_all_the_same(x, on, k):
     return x[jnp.where(k <= 9, far.max(), 0)]  #: unsafe
 
 
+# One of two values, written as a sum of which either counts.
+
+
+@case(f32(10), i32(min=0, max=19))
+def one_number_or_the_other(x, i):
+    beyond = (i > 9).astype(np.int32)
+    return x[beyond * (i - 10) + (1 - beyond) * i]  #: safe
+
+
+@case(f32(10), i32(min=0, max=20))
+def one_number_or_the_other_one_too_far(x, i):
+    beyond = (i > 9).astype(np.int32)
+    return x[beyond * (i - 10) + (1 - beyond) * i]  #: unsafe
+
+
+@case(f32(10), i32(min=0, max=19))
+def the_other_number_of_the_two(x, i):
+    beyond = (i > 9).astype(np.int32)
+    return x[(1 - beyond) * (i - 10) + i * beyond]  #: unsafe
+
+
+@case(f32(10), i32(2, 3, min=0, max=19), i32(min=0, max=9))
+def a_number_of_its_own_or_one_for_all(x, i, k):
+    beyond = (i > 9).astype(np.int32)
+    return x[beyond * k + i * (1 - beyond)]  #: safe
+
+
+@case(f32(10), i32(3, min=0, max=9), i32(3, min=10, max=19), flag())
+def one_array_or_the_other(x, i, k, last):
+    last = last.astype(np.int32)
+    return x[last * (k - 10) + (1 - last) * i]  #: safe
+
+
+@case(f32(10), flag(), flag())
+def either_of_two_numbers_or_both(x, up, right):
+    up, right = up.astype(np.int32), right.astype(np.int32)
+    return x[up * 5 + right * 6]  #: unsafe
+
+
+@case(f32(10), i32(min=0, max=2))
+def a_number_taken_twice_less_another(x, k):
+    return x[k * 9 + (1 - k) * 3]  #: unsafe
+
+
+@case(f32(10), flag(3, 1), i32(3, 2, min=10, max=19))
+def a_flag_for_each_row(x, on, k):
+    on = on.astype(np.int32)
+    return x[on * (k - 10) + (1 - on) * (k - 10)]  #: safe
+
+
 @case(f32(200), u8(7), requires=("97 ≤ letters",))
 def letters_of_which_others_wrap_back_inside(x, letters):
     return x[letters - 97]  #: requires

@@ -1086,6 +1086,18 @@ ENGINE_MUTANTS = [
         "walls.a_walk_through_a_gap_by_one_number",
     ),
     EngineMutant(
+        "of two conditions one holds where the other does not",
+        "engine.alternatives:_is_negation",
+        _constant(True),
+        "arithmetic.either_of_two_numbers_or_both",
+    ),
+    EngineMutant(
+        "a choice written as a sum is the other way round",
+        "engine.alternatives:_looked_for",
+        lambda right: lambda *args: (found := right(*args)) and found._replace(cases=found.cases[::-1]),
+        "arithmetic.the_other_number_of_the_two",
+    ),
+    EngineMutant(
         "any comparison holds once in a row",
         "engine.mass:one_of_each",
         lambda right: lambda *args: scalar(1),

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from redzone.domains import FALSE, Fact, dtype_info, join, leq
+from redzone.domains import FALSE, Fact, dtype_info, join, leq, meet
+from redzone.engine.alternatives import Alternatives, alternatives, multiplied, negated
 from redzone.engine.kinds import asked_by, narrows
 from redzone.engine.levels import ALL, HERE
 from redzone.engine.one_of import with_one_more
@@ -39,6 +40,10 @@ def blend(runner: Runner, program: Program, env: list[Any], step: Step) -> None:
             return
         step.extra, step.volatile = factors or False, bool(factors)
     runner.looked.append({factor for factor, _ in factors})
+    either = alternatives(program, step) if rule is _ADD else None
+    if either is not None and is_flag(env[either.flag]):
+        env[step.outs[0]] = _one_or_the_other(runner, program, env, either, fact)
+        return
     for factor, shaped in factors:
         if not is_flag(env[factor]):
             continue
@@ -48,8 +53,14 @@ def blend(runner: Runner, program: Program, env: list[Any], step: Step) -> None:
             runner.looked.append({number})
             return
         found: Fact | None = None
+        level = HERE if shaped else ALL
+        # Of a flag and of 1 less it the same is asked.
+        flag = negated(program, factor)
         for truth in (1, 0) if rule is _MUL else (0, 1):
-            value = runner.value_where(program, env, factor, truth, step.outs[0], HERE if shaped else ALL)
+            slot, at = multiplied(step, factor, level) if truth and rule is _MUL else (step.outs[0], level)
+            condition, holds = (factor, truth) if flag is None else (flag, 1 - truth)
+            value = runner.value_where(program, env, condition, holds, slot, level, at)
+            value = None if value is None else meet(fact, value)
             if value is None:
                 continue
             if leq(fact, value):
@@ -61,6 +72,21 @@ def blend(runner: Runner, program: Program, env: list[Any], step: Step) -> None:
         if found is not None:
             env[step.outs[0]] = found
         return
+
+
+def _one_or_the_other(runner: Runner, program: Program, env: list[Any], either: Alternatives, fact: Fact) -> Fact:
+    """What a sum is that is one of two values: each where it is the one, joined, as far as its rule does not say it."""
+    found: Fact | None = None
+    level = HERE if either.shaped else ALL
+    for truth, (slot, shaped) in enumerate(either.cases):
+        value = runner.value_where(program, env, either.flag, truth, slot, level, level if shaped else ALL)
+        value = None if value is None else meet(fact, value)
+        if value is None:
+            continue
+        if leq(fact, value):
+            return fact
+        found = value if found is None else join(found, value)
+    return fact if found is None else found
 
 
 def _factors(program: Program, env: list[Any], step: Step) -> list[tuple[int, bool]] | None:

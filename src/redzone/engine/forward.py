@@ -320,16 +320,19 @@ class Runner:
             self.facts[id(eqn)] = facts if old is None else [join(a, b) for a, b in zip(old, facts, strict=True)]
 
     def value_where(
-        self, program: Program, env: list[Any], condition: int, truth: int, slot: int, level: Any
+        self, program: Program, env: list[Any], condition: int, truth: int, slot: int, level: Any, at: Any = None
     ) -> Fact | None:
-        """What a slot holds where a condition comes out this way; None where it never does."""
+        """What a slot holds where a condition comes out this way; None where it never does.
+
+        The slot is asked about at the condition's level, or at one of its own.
+        """
         refiner = self.assuming(program, env, condition, truth, level)
         if self.looked is not None:
             self.looked.append(refiner.looked)
         if refiner.fails:
             return None
         try:
-            return refiner.value(slot, level)
+            return refiner.value(slot, level if at is None else at)
         except Infeasible:
             return None
 

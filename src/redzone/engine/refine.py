@@ -12,8 +12,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from redzone.domains import DtypeInfo, Fact, dtype_info, join, leq, meet, settle, summarised
+from redzone.domains import FALSE, DtypeInfo, Fact, dtype_info, join, leq, meet, settle, summarised
 from redzone.domains.symbolic import is_inconclusive
+from redzone.engine.alternatives import multiplied
 from redzone.engine.kinds import KIND
 from redzone.engine.levels import ALL, is_of_several
 from redzone.engine.moved import LIMITS, MOVES
@@ -33,6 +34,8 @@ DEPTH: Final = 14
 SHALLOW: Final = 3
 #: The rules of steps that are looked at with and without a condition that is in them.
 BLENDED: Final = frozenset(RULES[primitives()[n]] for n in ("add_p", "sub_p", "mul_p"))
+#: The rule of products.
+MULTIPLIED: Final = RULES[primitives()["mul_p"]]
 
 
 class Refiner(Reads):
@@ -156,18 +159,25 @@ class Refiner(Reads):
             if (shaped and is_of_several(level)) or not is_flag(self.recompute(factor, inner, SHALLOW)):
                 continue
             found: Fact | None = None
-            for truth in (0, 1):
+            is_product = step.rule is MULTIPLIED
+            for truth in (1, 0) if is_product else (0, 1):
                 case = Refiner(self.program, self.env)
                 case.nested, case.known, case.rows = True, self.known.copy(), self.rows
                 case.looked = self.looked
                 try:
                     case.assume(factor, truth, inner)
-                    value = case.value(slot, level)
+                    asked = multiplied(step, factor, level) if truth and is_product else (slot, level)
+                    value = meet(fact, case.value(*asked))
                 except Infeasible:
+                    continue
+                if value is None:
                     continue
                 if leq(fact, value):
                     return fact
                 found = value if found is None else join(found, value)
+                if is_product and truth and leq(FALSE, found):
+                    # Without it the product is 0, which is among these.
+                    break
             if found is None:
                 raise Infeasible
             narrowed = meet(fact, found) if _comparable(fact, found) else None

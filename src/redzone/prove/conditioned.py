@@ -187,23 +187,22 @@ class Conditioned(Seeking):
         for proposal in proposals.values():
             for leaf, need in proposal.needs.items():
                 joint[leaf] = joint[leaf].both(need) if leaf in joint else need
-        facts = None if any(n.empty() for n in joint.values()) else narrowed(self.facts, joint)
-        if facts is None:
-            return set()
-        found, _ = self.proves(facts, list(proposals))
         leaves = list(joint)
-        return {
+        own = [
             key
-            for key in found
-            if _restricted(joint, relevant(self.analysis.seen[key], leaves)) == proposals[key].key()
-        }
+            for key, proposal in proposals.items()
+            if _restricted(joint, relevant(self.analysis.seen[key], leaves)) == proposal.key()
+        ]
+        facts = None if not own or any(n.empty() for n in joint.values()) else narrowed(self.facts, joint)
+        return set() if facts is None else self.proves(facts, own)[0]
 
     @staged("conditions")
     def besides(
         self, open_sites: list[tuple[Site, list[Seen]]], proposals: dict[int, Proposal], proved: set[int]
     ) -> set[int]:
         """What is still open, proved under what the others ask for anyway."""
-        left = {id(site.eqn): seen for site, seen in open_sites if id(site.eqn) not in proved}
+        answered = proved | self.shown_to_leave()
+        left = {id(site.eqn): seen for site, seen in open_sites if id(site.eqn) not in answered}
         anyway = together([proposals[key].needs for key in proved])
         facts = narrowed(self.facts, anyway) if left and anyway else None
         if facts is None:
@@ -301,6 +300,10 @@ class Conditioned(Seeking):
         found |= alone
         return {key for key in found if proposals[key].needs}
 
+    def shown_to_leave(self) -> set[int]:
+        """The accesses that were seen to leave their arrays on a state that keeps all conditions: none is theirs."""
+        return {*self.kept} - self.wraps
+
     def is_crushed(self, proposal: Proposal, own: dict[int, Need]) -> bool:
         """Whether what others ask leaves an input one value, of several that an access allows: no condition of its."""
         points = [leaf for leaf, need in proposal.needs.items() if _is_point(need)]
@@ -345,10 +348,10 @@ class Conditioned(Seeking):
         if self.analysis.visits > CHEAP:
             return set()
         free = [i for i, s in enumerate(self.traced.inputs) if is_free(s) and is_integer(s.aval)]
-        groups: dict[Any, list[int]] = {}
+        answered, groups = proved | self.shown_to_leave(), dict[Any, list[int]]()
         for site, seen in open_sites:
             key, limits = id(site.eqn), [column.limit for column in site.columns]
-            if key in proved or key in self.wraps or set(map(type, limits)) != {int}:
+            if key in answered or key in self.wraps or set(map(type, limits)) != {int}:
                 continue
             leaves = relevant(seen, free)
             if 0 < len(leaves) <= GUESSED:

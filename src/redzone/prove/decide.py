@@ -33,7 +33,7 @@ from redzone.prove.masks import masked_sites
 from redzone.prove.pattern import pattern_of
 from redzone.prove.pieces import Work
 from redzone.prove.plain import has_sizes
-from redzone.prove.plainer import plainer
+from redzone.prove.plainer import is_plain, plainer
 from redzone.prove.purse import Purse
 from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SEEN, SHORT, is_near, is_outside
 from redzone.prove.seen import is_close
@@ -69,6 +69,8 @@ class Deciding(Conditioned):
         """The accesses z3 might have settled, were it installed."""
         self.buffers = Buffers(traced)
         self.told: Told = {}
+        self.plain: tuple[Any, ...] = ()
+        """The inputs last found to be as plain as can be."""
 
     @recorded("decide")
     def accesses(self) -> tuple[Access, ...]:
@@ -487,13 +489,23 @@ class Deciding(Conditioned):
     def plainest(self, site: Site, witness: Witness) -> Witness:
         """The same input, or a plainer one that takes the access outside as well and tells as much."""
         key, inputs = id(site.eqn), self.traced.inputs
-        if len(witness.arguments) != len(inputs) or not has_sizes(inputs):
+        if len(witness.arguments) != len(inputs) or not has_sizes(inputs) or self.is_plain(witness.arguments):
             return witness
         tried = plainer(inputs, self.facts, witness.arguments)
         found = self.shown([site], tried, Purse(LONGER, compiles=False)).get(key)
         if found is None or (self.is_telling(key, witness) and not self.is_telling(key, found)):
             return witness
         return found
+
+    def is_plain(self, arguments: tuple[Any, ...]) -> bool:
+        """Whether inputs are as plain as can be; those of one access are often the next one's too."""
+        known = self.plain
+        if len(known) == len(arguments) and all(a is b for a, b in zip(known, arguments, strict=True)):
+            return True
+        if not is_plain(self.traced.inputs, arguments):
+            return False
+        self.plain = arguments
+        return True
 
     def unsafe(self, access: Access, site: Site, witness: Witness) -> None:
         witness = self.plainest(site, witness)

@@ -21,6 +21,11 @@ ALONE: Final = 3
 REACHES: Final = (1, 9, 99, NEAR)
 
 
+def is_plain(inputs: Sequence[Input], arguments: Sequence[Any]) -> bool:
+    """Whether there is nothing to make plainer in any input."""
+    return not any(_is_odd(source, value) for source, value in zip(inputs, arguments, strict=True))
+
+
 def plainer(inputs: Sequence[Input], facts: Sequence[Fact], arguments: Sequence[Any]) -> Iterator[dict[int, Any]]:
     """What may show the same, plainest first: nothing where an input is plain already."""
     odd = [i for i, source in enumerate(inputs) if _is_odd(source, arguments[i])]
