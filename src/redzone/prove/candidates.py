@@ -23,6 +23,8 @@ FREE: Final = 7
 #: How many inputs are tried one by one with a number that is far from the plain ones, and which.
 ALONE: Final = 3
 HUGE: Final = 1_000_000
+#: A float so large that its logarithm is, too; its square is still a number of the types that most programs use.
+VAST: Final = 1e18
 #: How far above the least of a promise an array is tried that holds one number.
 BETWEEN: Final = 5
 #: What is taken from 1 by a remainder, and rounds to 1.
@@ -193,7 +195,7 @@ def at_random(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[i
 
 
 def at_the_ends(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
-    """Integers as far as their types go where nothing is promised, and floats just below zero."""
+    """Integers as far as their types go where nothing is promised; floats just below zero, and very large ones."""
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
     for above in (True, False):
         far = [i for i, s in enumerate(inputs) if kinds[i] in "iu" and (s.open_above if above else s.open_below)]
@@ -203,6 +205,10 @@ def at_the_ends(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict
     floats = [i for i, kind in enumerate(kinds) if kind == "f" and summarised(facts[i]).lo < 0]
     if floats:
         yield {i: plain_value(inputs[i], facts[i], BELOW) for i in floats}
+    for number in (VAST, -VAST):
+        open_ended = [i for i in floats if (inputs[i].open_above if number > 0 else inputs[i].open_below)]
+        if open_ended:
+            yield {i: plain_value(inputs[i], facts[i], number) for i in open_ended}
 
 
 def by_turns(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
