@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from tests.cases import case, f32, i32
+from tests.cases import case, f32, i32, u8, u32
 
 # All that is set in a table is put one behind the other, row by row.
 
@@ -165,3 +165,72 @@ def a_narrow_cursor_that_wraps_beside_its_table(x, rows):
         return lax.scan(step, at, values)
 
     return lax.scan(row, jnp.int8(0), rows)
+
+
+# Places that are handed out row by row: how far each row got is known of a few rounds, beside what a round may add.
+
+
+@case(i32(4, 5))
+def places_handed_out_row_by_row(wanted):
+    def round_(carry, row):
+        def each(carry, j):
+            used, top, table = carry
+            is_taken = (row[j] > 0) & (top < 32)  #: safe
+            n = jnp.where(is_taken, used[j], 0)  #: safe
+            table = jnp.where(is_taken, table.at[j, n].set(top), table)  #: safe
+            return (used.at[j].add(is_taken), top + is_taken, table), None  #: safe
+
+        return lax.scan(each, carry, jnp.arange(5))[0], None
+
+    start = (jnp.zeros(5, np.int32), jnp.int32(0), jnp.full((5, 8), -1))
+    return lax.scan(round_, start, wanted)[0][2]
+
+
+# Words begin at most in every other place; a text shows it that has a blank in each place between.
+
+
+@case(u8(32))
+def where_words_begin(text):
+    def word(state):
+        at, n, found = state
+        at = lax.while_loop(lambda j: (j < 32) & (text[jnp.minimum(j, 31)] == 32), lambda j: j + 1, at)  #: safe
+        found = jnp.where(at < 32, found.at[jnp.minimum(n, 15)].set(at), found)  #: safe
+        end = lax.while_loop(lambda j: (j < 32) & (text[jnp.minimum(j, 31)] != 32), lambda j: j + 1, at)  #: safe
+        return end + 1, n + (at < 32), found
+
+    return lax.while_loop(lambda s: s[0] < 32, word, (0, 0, jnp.zeros(16, np.int32)))[2]
+
+
+@case(u8(32))
+def where_words_begin_in_a_table_of_one_less(text):
+    def word(state):
+        at, n, found = state
+        at = lax.while_loop(lambda j: (j < 32) & (text[jnp.minimum(j, 31)] == 32), lambda j: j + 1, at)  #: safe
+        found = jnp.where(at < 32, found.at[jnp.minimum(n, 15)].set(at), found)  #: unsafe
+        end = lax.while_loop(lambda j: (j < 32) & (text[jnp.minimum(j, 31)] != 32), lambda j: j + 1, at)  #: safe
+        return end + 1, n + (at < 32), found
+
+    return lax.while_loop(lambda s: s[0] < 32, word, (0, 0, jnp.zeros(15, np.int32)))[2]
+
+
+# A set of a cache by some bits of an address: with one bit too many only large addresses leave the table.
+
+
+@case(u32(40))
+def sets_of_a_cache(addresses):
+    def look(tags, address):
+        place = (address >> 6) & 15
+        hit = tags[place] == address >> 10  #: safe
+        return tags.at[place].set(address >> 10), hit  #: safe
+
+    return lax.scan(look, jnp.zeros(16, np.uint32), addresses)[1]
+
+
+@case(u32(40))
+def sets_of_a_cache_by_another_bit(addresses):
+    def look(tags, address):
+        place = (address >> 6) & 16
+        hit = tags[place] == address >> 10  #: unsafe
+        return tags.at[place].set(address >> 10), hit  #: unsafe
+
+    return lax.scan(look, jnp.zeros(16, np.uint32), addresses)[1]

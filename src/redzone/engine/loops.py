@@ -25,7 +25,7 @@ from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import Ceilings, Links, LoopShape, Program, Step
 from redzone.engine.remembered import fed, inside_of, name_of, noted
 from redzone.engine.replaced import first_or_replaced
-from redzone.engine.resting import STEPWISE, come_to_rest, in_any, is_lost, states_of, under_caps
+from redzone.engine.resting import STEPWISE, come_to_rest, in_any, is_lost, lost_in_loops, states_of, under_caps
 from redzone.engine.search import (
     Among,
     Lesser,
@@ -291,11 +291,12 @@ def _while(
             if trips is not None:
                 # Where the body starts it has run less often than it does in all.
                 inside = grown(carries, carries.moving, last, max(trips, 1))
+                deep = lost_in_loops(carries, carries.moving)
                 if bounded_growth(carries, carries.moving, last, (trips if own is None else min(trips, own)) + 1):
                     last = run()
-                if any(is_lost(carries, i) for i in carries.moving):
+                if deep or any(is_lost(carries, i) for i in carries.moving):
                     last = under_caps(carries, carries.moving, run, last, near, trips + 1, ends, replaced)
-                if 0 < trips <= STEPWISE and any(is_lost(carries, i) for i in carries.moving):
+                if 0 < trips <= STEPWISE and (deep or any(is_lost(carries, i) for i in carries.moving)):
                     rest = {i: carries.now[i] for i in carries.moving}
                     goes_on = lambda: when(carries.now, 1, lane) is not None  # noqa: E731
                     states = states_of(carries, carries.moving, run, trips, goes_on)
