@@ -128,10 +128,13 @@ def added_by(step: Step, env: list[Any], carry: int, change_of: ChangeOf, depth:
     return one_way if one_way is not None and one_way[1] - one_way[0] <= most - least else (least, most)
 
 
-def _turns_of(step: Step, env: list[Any]) -> tuple[list[Any], int] | None:
-    """What is known in any iteration of a loop in a body, and how many there are at most; of a scan, just so many."""
+def _turns_of(step: Step, env: list[Any]) -> tuple[list[Any], Any] | None:
+    """What is known in any iteration of a loop in a body, and how many there are at most; of a scan, just so many.
+
+    They may be as many as a size.
+    """
     if step.kind == SCAN:
-        if type(step.extra.length) is not int or any(env[slot] is None for slot in _given(step)):
+        if any(env[slot] is None for slot in _given(step)):
             return None
         known = step.bodies[0].memo.get(scan_key(env, step))
         return None if known is None else (known[2], step.extra.length)
