@@ -267,3 +267,34 @@ def back_to_the_root(parents, visits, leaf):
         return parents[node], visits.at[node].add(1.0)  #: unsafe
 
     return lax.while_loop(lambda state: state[0] > -1, body, (leaf, visits))
+
+
+# The edges of a spanning tree one behind the other: how many there are shows only on edges that differ.
+
+
+@case(i32(20, 2, min=0, max=7), f32(20))
+def a_spanning_tree(edges, weights):
+    order = jnp.argsort(weights)
+    find = lambda parents, x: lax.fori_loop(0, 8, lambda _, y: parents[y], x)  # noqa: E731  #: safe
+
+    def step(carry, k):
+        parents, n, kept = carry
+        a, b = find(parents, edges[k, 0]), find(parents, edges[k, 1])  #: safe
+        kept = lax.cond(a != b, lambda: kept.at[n].set(k), lambda: kept)  #: safe
+        return (parents.at[a].set(b), n + (a != b), kept), None  #: safe
+
+    return lax.scan(step, (jnp.arange(8), 0, jnp.zeros(20, np.int32)), order)[0][2]
+
+
+@case(i32(20, 2, min=0, max=7), f32(20))
+def a_spanning_tree_with_too_few_edges(edges, weights):
+    order = jnp.argsort(weights)
+    find = lambda parents, x: lax.fori_loop(0, 8, lambda _, y: parents[y], x)  # noqa: E731  #: safe
+
+    def step(carry, k):
+        parents, n, kept = carry
+        a, b = find(parents, edges[k, 0]), find(parents, edges[k, 1])  #: safe
+        kept = lax.cond(a != b, lambda: kept.at[n].set(k), lambda: kept)  #: unsafe
+        return (parents.at[a].set(b), n + (a != b), kept), None  #: safe
+
+    return lax.scan(step, (jnp.arange(8), 0, jnp.zeros(3, np.int32)), order)[0][2]

@@ -6,7 +6,7 @@ import jax
 from jax import lax
 from jax import numpy as jnp
 
-from tests.cases import case, f32, i32
+from tests.cases import case, f32, i32, u32
 
 
 @case(f32(79_992), runs=False)
@@ -360,3 +360,32 @@ def by_steps_that_may_be_nothing_inside(x, step):
         return at + step, total + x[at]  #: safe
 
     return lax.while_loop(lambda state: state[0] < 100, body, (0, 0.0))
+
+
+# Samples of a chain, of which every third is kept: where it goes takes no random number, though what is written does.
+
+
+@case(f32(3), u32(2))
+def a_chain_with_a_row_for_each_sample(x, key):
+    def body(i, carry):
+        x, key, kept = carry
+        key, used = jax.random.split(key)
+        x = x + jax.random.normal(used, (3,))
+        row = (i - 10) // 3
+        is_kept = (i >= 10) & ((i - 10) % 3 == 0)
+        return x, key, lax.cond(is_kept, lambda: kept.at[row].set(x), lambda: kept)  #: safe
+
+    return lax.fori_loop(0, 100, body, (x, key, jnp.zeros((30, 3))))[2]
+
+
+@case(f32(3), u32(2))
+def a_chain_with_a_row_too_few(x, key):
+    def body(i, carry):
+        x, key, kept = carry
+        key, used = jax.random.split(key)
+        x = x + jax.random.normal(used, (3,))
+        row = (i - 10) // 3
+        is_kept = (i >= 10) & ((i - 10) % 3 == 0)
+        return x, key, lax.cond(is_kept, lambda: kept.at[row].set(x), lambda: kept)  #: unsafe
+
+    return lax.fori_loop(0, 100, body, (x, key, jnp.zeros((29, 3))))[2]

@@ -364,3 +364,18 @@ def a_state_every_few_steps_or_none(x, every):
         return (kept + x[t], saved.at[slot].set(kept, mode="promise_in_bounds")), None  #: safe unknown
 
     return lax.scan(step, (jnp.zeros(4), jnp.zeros((16, 4))), jnp.arange(16))
+
+
+# Bins on a logarithmic scale: only a very large number reaches the one behind the last.
+
+
+@case(f32(20))
+def bins_by_logarithms(x):
+    at = jnp.ceil(jnp.log(jnp.abs(x) + 1e-9) * 50.0).astype(jnp.int32) + 1000
+    return jnp.zeros(2048).at[jnp.clip(at, 0, 2047)].add(1.0)  #: safe
+
+
+@case(f32(20))
+def bins_by_logarithms_and_one_more(x):
+    at = jnp.ceil(jnp.log(jnp.abs(x) + 1e-9) * 50.0).astype(jnp.int32) + 1000
+    return jnp.zeros(2048).at[jnp.clip(at, 0, 2048)].add(1.0)  #: unsafe

@@ -50,7 +50,19 @@ def _is_subnormal(value):
 
 @pytest.mark.parametrize(
     "primitive",
-    ["scatter", "scatter_add", "dynamic_update_slice", "sort", "stack", "unstack", "rev", "reduce_max", "reduce_sum"],
+    [
+        "scatter",
+        "scatter_add",
+        "dynamic_update_slice",
+        "sort",
+        "stack",
+        "unstack",
+        "split",
+        "tile",
+        "rev",
+        "reduce_max",
+        "reduce_sum",
+    ],
 )
 def test_some_of_them_are_evaluated(primitive):
     rng = random.Random(primitive)

@@ -11,7 +11,7 @@ import redzone
 from redzone import Spec
 
 X, ROWS, TABLE = Spec(("n",), "float32"), Spec(("n", 4), "float32"), Spec(("n", "m"), "float32")
-INDEX = Spec((), "int32")
+INDEX, EIGHT = Spec((), "int32"), Spec((8,), "float32")
 
 
 def verdicts(function, *args, dims=()):
@@ -26,6 +26,17 @@ def _bisected(x, wanted, size):
         return jnp.where(below, middle + 1, low), jnp.where(below, high, middle)
 
     return lax.while_loop(lambda ends: ends[0] < ends[1], body, (0, size))[0]
+
+
+def _put_together(x, size):
+    """All that is set in a table, one behind the other, row by row."""
+
+    def put(carry, value):
+        out, n = carry
+        return (out.at[n].set(value), n + (value > 0)), None
+
+    out = jnp.zeros(size, x.dtype), jnp.int32(0)
+    return lax.scan(lambda carry, row: (lax.scan(put, carry, row)[0], None), out, x)[0][0]
 
 
 @pytest.mark.parametrize(
@@ -50,6 +61,11 @@ def _bisected(x, wanted, size):
         (lambda x: x[lax.scan(lambda i, v: (i + 1, v), 0, x)[0] - 1], (X,), ()),
         (lambda x, keep: lax.scan(lambda i, k: (i + k, x[i]), 0, keep), (X, Spec(("n",), bool)), ()),
         (lambda x, v: _bisected(x, v, x.shape[0]), (X, Spec((), "float32")), ()),
+        (lambda x, y: y[jnp.minimum(jnp.arange(x.shape[0]), 7)], (X, EIGHT), ()),
+        (lambda x, y: y[jnp.clip(jnp.arange(x.shape[0])[:, None] - jnp.arange(x.shape[0]), -3, 4) + 3], (X, EIGHT), ()),
+        (lambda x: x[jnp.minimum(jnp.arange(12), x.shape[0] - 1)], (X,), ()),
+        (lambda x: _put_together(x, x.shape[0] * 4), (ROWS,), ()),
+        (lambda x: _put_together(x, x.shape[0] * x.shape[1]), (TABLE,), ()),
     ],
 )
 def test_inside_at_every_size(function, args, dims):
@@ -68,6 +84,11 @@ def test_inside_at_every_size(function, args, dims):
         (lambda x: lax.scan(lambda i, v: (i + 1, v + x[i]), 1, x), (X,), ()),
         (lambda x: x[lax.scan(lambda i, v: (i + 1, v), 0, x)[0]], (X,), ()),
         (lambda x, y: lax.scan(lambda i, v: (i + 1, v + x[i]), 0, y), (X, Spec(("m",), "float32")), ()),
+        (lambda x, y: y[jnp.minimum(jnp.arange(x.shape[0]), 8)], (X, EIGHT), ("n >= 9",)),
+        (lambda x: _put_together(x, x.shape[0] * 4 - 1), (ROWS,), ()),
+        (lambda x: _put_together(x, x.shape[0] * x.shape[1] - 1), (TABLE,), ("n >= 2", "m >= 2")),
+        (lambda x, y: y[jnp.clip(jnp.arange(x.shape[0]) - 4, -3, 5) + 3], (X, EIGHT), ("n >= 9",)),
+        (lambda x, y: y[jnp.where(jnp.arange(x.shape[0]) <= 8, jnp.arange(x.shape[0]), 0)], (X, EIGHT), ("n >= 9",)),
     ],
 )
 def test_outside_at_some_size(function, args, dims):

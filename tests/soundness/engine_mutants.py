@@ -1123,9 +1123,21 @@ ENGINE_MUTANTS = [
     ),
     EngineMutant(
         "a loop in a body that moves on moves by nine at least",
-        "engine.changes:moved_by",
+        "engine.nested:moved_by",
         lambda right: lambda *args: (found := right(*args)) and (max(found[0], 9), max(found[1], 9)),
         "cursors.lengths_of_words_with_room_for_one_less",
+    ),
+    EngineMutant(
+        "a loop in a body adds as much as an iteration of it",
+        "engine.nested:_turns_of",
+        lambda right: lambda *args: (found := right(*args)) and (found[0], min(found[1], 1)),
+        "nested.all_that_is_set_in_a_table_of_one_less",
+    ),
+    EngineMutant(
+        "a lane of a batched loop in a body has an iteration less",
+        "engine.nested:_turns_of",
+        lambda right: lambda *args: (found := right(*args)) and (found[0], max(found[1] - 1, 0)),
+        "nested.copies_in_lanes_of_a_table_of_one_less",
     ),
     EngineMutant(
         "what is taken away in a loop makes up for what is added",

@@ -128,6 +128,28 @@ def larger(a: Any, b: Any) -> Any:
     return next(k for k in _CEILINGS if k == _CEILINGS[-1] or (at_most(a, k) and at_most(b, k)))
 
 
+def lowest(a: Any, b: Any) -> Any:
+    """A bound from above where both of these are: the smaller, or `min(…)`, or else the one of sizes."""
+    if at_most(a, b):
+        return a
+    if at_most(b, a):
+        return b
+    return smaller(a, b) if _may_be_joined(a, b) else b if type(a) is int else a
+
+
+def highest(a: Any, b: Any) -> Any:
+    """A bound from below where both of these are: the larger, or `max(…)`, or else the one of sizes."""
+    if at_most(a, b):
+        return b
+    if at_most(b, a):
+        return a
+    return larger(a, b) if _may_be_joined(a, b) else b if type(a) is int else a
+
+
+def _may_be_joined(a: Any, b: Any) -> bool:
+    return type(a) is not float and type(b) is not float and _is_plain(a) and _is_plain(b)
+
+
 def is_deep(bound: Any) -> bool:
     """Whether a bound has so many quotients of sizes in it that one more would take JAX too long to compare."""
     return is_symbolic(bound) and _quotients(bound) >= _QUOTIENTS

@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 
 from redzone.domains import dtype_info, summarised
 from redzone.domains.symbolic import larger, smaller
-from redzone.engine.nested import first_of, moved_by
-from redzone.engine.program import COND, SIMPLE, WHILE, Program, Step
+from redzone.engine.nested import added_by, first_of, moved_by
+from redzone.engine.program import COND, SCAN, SIMPLE, WHILE, Program, Step
 from redzone.frontend.compat import primitives
 from redzone.rules.indexing import updates_of
 from redzone.rules.table import SAME
@@ -45,8 +45,8 @@ def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int =
         return None
     if step.kind == COND:
         return _changed_by_branches(step, first, step.outs.index(slot), depth - 1)
-    if step.kind == WHILE:
-        return _changed_by_while(body, env, first, step, slot, depth - 1)
+    if step.kind in (SCAN, WHILE):
+        return _changed_by_loop(body, env, first, step, slot, depth - 1)
     if step.kind != SIMPLE:
         return None
     if step.rule is SAME:
@@ -85,11 +85,11 @@ def _scattered(env: list[Any], step: Step) -> tuple[int, int] | None:
     return min(by.lo, 0) * count, max(by.hi, 0) * count
 
 
-def _changed_by_while(body: Program, env: list[Any], first: int, step: Step, slot: int, depth: int) -> Ends | None:
+def _changed_by_loop(body: Program, env: list[Any], first: int, step: Step, slot: int, depth: int) -> Ends | None:
     """The same through a loop in the body, however often that runs."""
     carry, start = first_of(step, slot)
     before = change_of(body, env, first, start, depth) if carry >= 0 else None
-    by = moved_by(step, env, carry, change_of, depth) if before is not None else None
+    by = added_by(step, env, carry, change_of, depth) if before is not None else None
     return None if before is None or by is None else (before[0] + by[0], before[1] + by[1])
 
 

@@ -20,12 +20,12 @@ from redzone.engine.flags import by_flag, has_flags
 from redzone.engine.growing import bounded_growth, count_exactly, count_up, grown
 from redzone.engine.lanes import stay_apart
 from redzone.engine.marks import first_marks
-from redzone.engine.nested import Rested, while_key
+from redzone.engine.nested import Rested, scan_key, while_key
 from redzone.engine.order import midpoints, ordered_steps, starts_in_order
 from redzone.engine.program import Ceilings, Links, LoopShape, Program, Step
-from redzone.engine.remembered import fed, inside_of, name_of, noted, scan_key
+from redzone.engine.remembered import fed, inside_of, name_of, noted
 from redzone.engine.replaced import first_or_replaced
-from redzone.engine.resting import STEPWISE, come_to_rest, in_any, is_lost, states_of, under_caps
+from redzone.engine.resting import STEPWISE, come_to_rest, in_any, is_lost, lost_in_loops, states_of, under_caps
 from redzone.engine.search import (
     Among,
     Lesser,
@@ -236,11 +236,14 @@ def _while(
         closer: dict[Step, list[Fact]] = {}
         started: list[dict[int, Fact]] = []
         marked, ceilings = dict[int, Fact](), Ceilings()
+        trips: int | None = None
+        own: int | None = None
+        last: list[Any] | None = None
+        lane = batched and stay_apart(step)
         condition.toward = toward(carries, condition)
         enters = when(carries.now, 1) is not None
         starts = enters and _surely_starts(condition, carries.now)
         if enters:
-            lane = batched and stay_apart(step)
 
             def run() -> list[Any]:
                 # What a lane that is done computes is thrown away: only running lanes make new carries.
@@ -283,14 +286,17 @@ def _while(
                     carries.now.update({i: met(rest[i], fact) for i, fact in in_any(states).items()})
                     started = states[:-1] or states
                     inside = in_any(started)
+            # A lane that is done stays so: each has as many iterations of its own as it would have alone.
+            own = most_trips(carries, when(carries.now, 1, lane=True), None) if lane else None
             if trips is not None:
                 # Where the body starts it has run less often than it does in all.
                 inside = grown(carries, carries.moving, last, max(trips, 1))
-                if bounded_growth(carries, carries.moving, last, trips + 1):
+                deep = lost_in_loops(carries, carries.moving)
+                if bounded_growth(carries, carries.moving, last, (trips if own is None else min(trips, own)) + 1):
                     last = run()
-                if any(is_lost(carries, i) for i in carries.moving):
+                if deep or any(is_lost(carries, i) for i in carries.moving):
                     last = under_caps(carries, carries.moving, run, last, near, trips + 1, ends, replaced)
-                if 0 < trips <= STEPWISE and any(is_lost(carries, i) for i in carries.moving):
+                if 0 < trips <= STEPWISE and (deep or any(is_lost(carries, i) for i in carries.moving)):
                     rest = {i: carries.now[i] for i in carries.moving}
                     goes_on = lambda: when(carries.now, 1, lane) is not None  # noqa: E731
                     states = states_of(carries, carries.moving, run, trips, goes_on)
@@ -325,6 +331,7 @@ def _while(
         known = noted(body, (key, marks, ceiling), bool(marked), Rested(carries.now, enters, starts, condition.toward))
         known.inside, known.entered, known.closer = inside, entered, closer
         known.goes_in, known.links, known.ceilings = goes_in, links, ceilings
+        known.trips, known.last = own if batched else trips, last
     now, condition.toward = known.now, known.toward
     checked = condition.tested(now, context is not None)
     if known.enters and context is not None:

@@ -12,18 +12,11 @@ from redzone.domains import Fact
 from redzone.engine.determined import row_of
 from redzone.engine.entered import narrowed
 from redzone.engine.marks import first_marks
-from redzone.engine.nested import Rested, while_key
+from redzone.engine.nested import Rested, scan_key, while_key
 from redzone.engine.program import SCAN, LoopShape, Program, Step
 
 if TYPE_CHECKING:
     from redzone.engine.forward import Runner
-
-
-def scan_key(env: list[Any], step: Step) -> Any:
-    """By what a scan is known."""
-    # Going through it one by one takes the rows in their order: not what any of them can be, but each.
-    given, reverse, shape = tuple([env[s].key() for s in step.ins]), bool(step.eqn.params["reverse"]), step.extra
-    return ("scan", shape.length, reverse, shape.counted, given, tuple([env[s].key() for s in shape.inits]))
 
 
 def fed(body: Program, shape: LoopShape, inputs: list[Fact], now: dict[int, Fact]) -> list[Fact]:

@@ -15,6 +15,7 @@ from redzone.domains import Fact, join, leq, summarised, top, widen
 from redzone.engine.carried import Carries, met
 from redzone.engine.growing import bounded_growth, caps, grown
 from redzone.engine.order import in_turns
+from redzone.engine.program import SCAN, WHILE
 from redzone.engine.thresholds import limits_of
 
 #: Rounds of plain joining before widening, and the most rounds before giving up on a carry.
@@ -98,11 +99,12 @@ def come_to_rest(
         for i in moving:
             carries.now[i] = top(carries.dtype[i])
         env = run()
+    deep = trips is not None and widened and lost_in_loops(carries, moving)
     if trips is not None and bounded_growth(carries, moving, env, trips):
         env = run()
-    if trips is not None and widened and any(is_lost(carries, i) for i in moving):
+    if trips is not None and widened and (deep or any(is_lost(carries, i) for i in moving)):
         env = under_caps(carries, moving, run, env, thresholds, trips, ends, replaced)
-    if widened and trips is not None and trips <= STEPWISE and any(is_lost(carries, i) for i in moving):
+    if widened and trips is not None and trips <= STEPWISE and (deep or any(is_lost(carries, i) for i in moving)):
         env = _stepwise(carries, moving, run, trips)
     # What came to rest by joining alone is as tight as it gets.
     for _ in range(NARROWING if widened else 0):
@@ -172,6 +174,11 @@ def is_lost(carries: Carries, i: int) -> bool:
     if info.kind not in "iu" or any(type(bound) is not int for bound in (first.lo, first.hi, now.lo, now.hi)):
         return False
     return bool((now.hi >= info.max > first.hi) or (now.lo <= info.min < first.lo))
+
+
+def lost_in_loops(carries: Carries, moving: list[int]) -> bool:
+    """Whether some are lost in a body that has loops: how far those may move them is not all that can be known."""
+    return any(is_lost(carries, i) for i in moving) and any(s.kind in (SCAN, WHILE) for s in carries.body.steps)
 
 
 def _stepwise(carries: Carries, moving: list[int], run: Any, trips: int) -> Any:

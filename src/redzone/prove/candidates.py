@@ -23,6 +23,8 @@ FREE: Final = 7
 #: How many inputs are tried one by one with a number that is far from the plain ones, and which.
 ALONE: Final = 3
 HUGE: Final = 1_000_000
+#: A float so large that its logarithm is, too; its square is still a number of the types that most programs use.
+VAST: Final = 1e18
 #: How far above the least of a promise an array is tried that holds one number.
 BETWEEN: Final = 5
 #: What is taken from 1 by a remainder, and rounds to 1.
@@ -159,6 +161,18 @@ def far_away(inputs: Sequence[Input], facts: Sequence[Fact], site: Site) -> Iter
             yield {i: plain_value(inputs[i], facts[i], number)}
 
 
+def in_turns(*kinds: Iterator[dict[int, Any]]) -> Iterator[dict[int, Any]]:
+    """The first input of each kind, then the second of each, and so on."""
+    left = list(kinds)
+    while left:
+        for kind in left.copy():
+            one = next(kind, None)
+            if one is None:
+                left.remove(kind)
+            else:
+                yield one
+
+
 def falling(inputs: Sequence[Input]) -> Iterator[dict[int, Any]]:
     """Arrays that nobody promised anything of, each number less than the one before."""
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
@@ -167,17 +181,26 @@ def falling(inputs: Sequence[Input]) -> Iterator[dict[int, Any]]:
         yield found
 
 
+def apart(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
+    """Numbers as different as a contract allows, of what is promised."""
+    promised = [i for i, source in enumerate(inputs) if _is_promised(source)]
+    if promised:
+        yield {i: _spread(inputs[i], facts[i]) for i in promised}
+
+
+def _is_promised(source: Input) -> bool:
+    kind = dtype_info(getattr(source.aval, "dtype", None)).kind
+    return kind == "b" or (kind in "fiu" and not (source.open_above or source.open_below))
+
+
 def at_random(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
     """Numbers as different as a contract allows, then drawn from it, and random keys; the same at every check."""
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
-    promised = [
-        i for i, s in enumerate(inputs) if kinds[i] == "b" or (kinds[i] in "fiu" and not (s.open_above or s.open_below))
-    ]
+    promised = [i for i, source in enumerate(inputs) if _is_promised(source)]
     keys = [i for i, s in enumerate(inputs) if is_key(s.aval) or may_be_key(s)]
     # An integer of a narrow type is limited by that alone: what it leads to asks for a promise.
     free = [i for i, s in enumerate(inputs) if kinds[i] in "fi" and is_free(s) and s.aval.dtype.itemsize >= 4]
-    if promised:
-        yield {i: _spread(inputs[i], facts[i]) for i in promised}
+    yield from apart(inputs, facts)
     for seed in range(1, DRAWS if promised or keys else FREE if free else 0):
         numbers = np.random.default_rng(seed)
         chosen = {i: _drawn(inputs[i], facts[i], numbers) for i in promised}
@@ -193,7 +216,7 @@ def at_random(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[i
 
 
 def at_the_ends(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
-    """Integers as far as their types go where nothing is promised, and floats just below zero."""
+    """Integers as far as their types go where nothing is promised; floats just below zero, and very large ones."""
     kinds = [dtype_info(getattr(s.aval, "dtype", None)).kind for s in inputs]
     for above in (True, False):
         far = [i for i, s in enumerate(inputs) if kinds[i] in "iu" and (s.open_above if above else s.open_below)]
@@ -203,6 +226,10 @@ def at_the_ends(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict
     floats = [i for i, kind in enumerate(kinds) if kind == "f" and summarised(facts[i]).lo < 0]
     if floats:
         yield {i: plain_value(inputs[i], facts[i], BELOW) for i in floats}
+    for number in (VAST, -VAST):
+        open_ended = [i for i in floats if (inputs[i].open_above if number > 0 else inputs[i].open_below)]
+        if open_ended:
+            yield {i: plain_value(inputs[i], facts[i], number) for i in open_ended}
 
 
 def by_turns(inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:

@@ -102,6 +102,8 @@ _MOVING: Final = frozenset(
         "gather",
         "scatter",
         "unstack",
+        "split",
+        "tile",
         "assume",
         *ORDERING,
     }

@@ -192,6 +192,16 @@ def _unstack(eqn: Any, x: Any) -> Any:
     return list(np.moveaxis(x, eqn.params["axis"], 0))
 
 
+@_named("split")
+def _split(eqn: Any, x: Any) -> Any:
+    return np.split(x, np.cumsum(eqn.params["sizes"])[:-1], eqn.params["axis"])
+
+
+@_named("tile")
+def _tile(eqn: Any, x: Any) -> Any:
+    return np.tile(x, eqn.params["reps"])
+
+
 @_named("rev")
 def _rev(eqn: Any, x: Any) -> Any:
     return np.flip(x, tuple(eqn.params["dimensions"]))

@@ -20,11 +20,12 @@ from redzone.frontend.trace import Traced
 from redzone.prove.alone import inside_alone
 from redzone.prove.blame import loss_of, lost_at
 from redzone.prove.buffers import Buffers
-from redzone.prove.candidates import DRAWS, at_random, beside_none
+from redzone.prove.candidates import DRAWS, at_random, at_the_ends, beside_none, in_turns
 from redzone.prove.chain import chain_of
 from redzone.prove.conditioned import EACH, Conditioned, together
 from redzone.prove.conditions import Proposal, Told, as_conditions
 from redzone.prove.declared import declared_by, is_own_word
+from redzone.prove.edges import at_one_place
 from redzone.prove.exact import Exact
 from redzone.prove.last import UNSEEN, Shortened
 from redzone.prove.lints import Lints
@@ -433,7 +434,8 @@ class Deciding(Conditioned):
                 witness = self.breaking_where_it_is_seen(site, proposal, [Purse(GUESSES, compiles=False)])
             if witness is None and limited and proposal.guessed:
                 # Nobody knows that the program is written for what was guessed.
-                witness = self.counted([site]).get(id(site.eqn))
+                witness = self.beside_a_guess(site)
+                witness = witness or self.counted([site]).get(id(site.eqn))
             if witness is not None:
                 self.unsafe(access, site, witness)
                 return
@@ -479,6 +481,13 @@ class Deciding(Conditioned):
             access.rule = "RZ301"
         access.fix = CODES[access.rule].fix
         access._loss = lambda: loss_of(access, seen, proposal.lost, self.traced.inputs)
+
+    def beside_a_guess(self, site: Site) -> Witness | None:
+        """An input at the ends of its type, or at what the program compares it with, that takes an access outside."""
+        inputs, facts = self.traced.inputs, self.facts
+        found = at_one_place(self.analysis.inventory.keep, inputs, facts)
+        tried = in_turns(at_the_ends(inputs, facts), found)
+        return self.shown([site], tried, Purse(GUESSES, compiles=False)).get(id(site.eqn))
 
     def is_of_a_narrow_type(self, site: Site, seen: list[Seen]) -> bool:
         """Whether an index goes as far as a narrow integer type of which an input without a promise is."""

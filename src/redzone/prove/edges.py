@@ -33,11 +33,12 @@ def at_the_edges(jaxprs: Iterable[Any], inputs: Sequence[Input], facts: Sequence
 
 
 def at_one_place(jaxprs: Iterable[Any], inputs: Sequence[Input], facts: Sequence[Fact]) -> Iterator[dict[int, Any]]:
-    """Arrays of integers of which the last element, or the first, is the only one that the program looks for, or the
-    only one that it does not."""
+    """Arrays of integers that hold nothing but what the program looks for, or that in every other place; and of which
+    the last element, or the first, is the only one that it does, or the only one that it does not."""
     arrays = [i for i, s in enumerate(inputs) if s.aval.shape and dtype_info(s.aval.dtype).kind in "iu"]
-    for number in _compared(jaxprs, _EQUALS, "iu") if arrays else ():
-        for place in (slice(-1, None), slice(-1), slice(1), slice(1, None), slice(None)):
+    numbers = _compared(jaxprs, _EQUALS, "iu") if arrays else []
+    for place in (slice(None), slice(None, None, 2), slice(-1, None), slice(-1), slice(1), slice(1, None)):
+        for number in numbers:
             yield {i: _marked(inputs[i], facts[i], number, place) for i in arrays}
 
 

@@ -207,6 +207,10 @@ class Planning:
         if site is not None and not outs:
             positions = {c.operand for c in site.columns} | {c.also for c in site.columns if c.also is not None}
             return [eqn.invars[i] for i in sorted(positions)]
+        if eqn.primitive is COND_P:
+            # What goes only into results that nobody wants need not be known, such as what is written.
+            branches = [self.demand(open_jaxpr(b)[0], outs).inputs for b in eqn.params["branches"]]
+            return [eqn.invars[0], *[eqn.invars[1 + i] for i in sorted(frozenset().union(*branches))]]
         if eqn.primitive is SCAN_P:
             nc, _ = scan_counts(eqn.params)
             carries = self.carried(eqn, outs)

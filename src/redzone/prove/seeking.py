@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -19,6 +19,7 @@ from redzone.frontend.trace import Input, Traced
 from redzone.prove.breaking import beyond_each, breaking, find_witness
 from redzone.prove.candidates import (
     DRAWS,
+    apart,
     at_random,
     at_the_ends,
     by_turns,
@@ -26,6 +27,7 @@ from redzone.prove.candidates import (
     evenly,
     falling,
     far_away,
+    in_turns,
     one_of_each,
 )
 from redzone.prove.chances import FEWEST, KEYS, OTHERS, by_chance, keyed_in_turn, keys_among, keys_worth_trying
@@ -152,11 +154,14 @@ class Seeking:
         purse: Purse,
         tried: set[Any] | None = None,
         tries: int = TRIES,
+        counts: Callable[[int, Witness], bool] | None = None,
     ) -> dict[int, Witness]:
         """What some of these inputs show of these accesses."""
         traced = self.traced
-        inputs, replays = traced.inputs, self.replays
-        return witnesses(traced.jaxpr, sites, inputs, self.facts, candidates, purse, tried, replays, tries, self.thrown)
+        inputs, replays, thrown = traced.inputs, self.replays, self.thrown
+        return witnesses(
+            traced.jaxpr, sites, inputs, self.facts, candidates, purse, tried, replays, tries, thrown, counts=counts
+        )
 
     @recorded("corners")
     def at_the_corners(self, sites: list[Site]) -> dict[int, Witness]:
@@ -178,8 +183,9 @@ class Seeking:
         jaxprs = self.analysis.inventory.keep
         edges = (at_the_edges(jaxprs, inputs, facts), at_one_place(jaxprs, inputs, facts))
         alike = (at_the_ends(inputs, facts), by_turns(inputs, facts), falling(inputs), evenly(inputs, facts))
-        tried = itertools.chain(*edges, *alike, at_random(inputs, facts))
-        found = self.shown(near, tried, self.guesses, self.tried, DRAWS + EDGES + EVENLY)
+        # A long program can be run a few times only: one of each kind first, then a second one.
+        tried = in_turns(apart(inputs, facts), *edges, *alike, at_random(inputs, facts))
+        found = self.shown(near, tried, self.guesses, self.tried, DRAWS + EDGES + EVENLY, self.is_telling)
         left = [site for site in near if id(site.eqn) not in found]
         if left and self.guesses.left <= 0:
             # Runs that long were cut short: the plainest inputs once more, to the end.

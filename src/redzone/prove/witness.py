@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -45,11 +45,12 @@ def witnesses(
     tries: int = TRIES,
     thrown: Thrown | None = None,
     hidden: int = HIDDEN,
+    counts: Callable[[int, Witness], bool] | None = None,
 ) -> dict[int, Witness]:
     """By identity of the access's equation: an input that really makes it leave its array, and is not `thrown` away.
 
     Inputs in `tried` are passed over, those looked at are added to it. `replays` of the same program are used again.
-    `hidden`: how many inputs may show what nobody sees before none is believed.
+    `hidden`: how many inputs may show what nobody sees before none is believed. `counts` says whether a witness does.
     """
     result: dict[int, Witness] = {}
     if not has_sizes(inputs):
@@ -87,7 +88,9 @@ def witnesses(
                 telling = _Telling(inputs, facts, chosen, arguments, replay.needed())
             # The others do not lead outside, but without them perhaps nobody sees it.
             alone = telling.is_all or _is_seen(closed, sites, key, telling.arguments, hidden)
-            result[key] = telling.witness(index, path, alone)
+            witness = telling.witness(index, path, alone)
+            if counts is None or counts(key, witness):
+                result[key] = witness
     return result
 
 

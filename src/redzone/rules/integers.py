@@ -9,7 +9,7 @@ import numpy as np
 
 from redzone.domains import BOOL, DtypeInfo, Fact, dtype_info, scalar, settle, summarised
 from redzone.domains.fact import SHORT, SMALL, apart, is_small, least, most, strided, too_wide
-from redzone.domains.symbolic import at_most, fits, is_deep, larger, smaller
+from redzone.domains.symbolic import at_most, fits, highest, is_deep, larger, lowest, smaller
 
 
 def wrapped(lo: Any, hi: Any, step: int, info: DtypeInfo) -> Fact:
@@ -338,8 +338,7 @@ def maximum(a: Fact, b: Fact) -> Fact:
         return apart(np.maximum(a.lo, b.lo), np.maximum(a.hi, b.hi), a.nan or b.nan)
     if type(a.lo) not in _PLAIN or type(b.lo) not in _PLAIN or type(a.hi) not in _PLAIN or type(b.hi) not in _PLAIN:
         # Both bounds below hold of a maximum; the one above must be the larger.
-        lo = b.lo if at_most(a.lo, b.lo) or type(a.lo) is int else a.lo
-        return Fact(lo, larger(a.hi, b.hi))
+        return Fact(highest(a.lo, b.lo), larger(a.hi, b.hi))
     if a.lo >= b.hi and not b.nan:
         return a
     if b.lo >= a.hi and not a.nan:
@@ -352,8 +351,7 @@ def minimum(a: Fact, b: Fact) -> Fact:
     if type(a.lo) is np.ndarray or type(b.lo) is np.ndarray:
         return apart(np.minimum(a.lo, b.lo), np.minimum(a.hi, b.hi), a.nan or b.nan)
     if type(a.lo) not in _PLAIN or type(b.lo) not in _PLAIN or type(a.hi) not in _PLAIN or type(b.hi) not in _PLAIN:
-        hi = b.hi if at_most(b.hi, a.hi) or type(a.hi) is int else a.hi
-        return Fact(smaller(a.lo, b.lo), hi)
+        return Fact(smaller(a.lo, b.lo), lowest(a.hi, b.hi))
     if a.hi <= b.lo and not b.nan:
         return a
     if b.hi <= a.lo and not a.nan:
