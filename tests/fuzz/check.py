@@ -158,9 +158,11 @@ def masked_shows(interpreter: Interpreter, access: Any, args: Sequence[Any], cou
     if access.effect != "read":
         return
     runs: list[Any] = []
-    for one in (interpreter, Interpreter(interpreter.closed, LONGER * interpreter.limit)):
+    longer = Interpreter(interpreter.closed, LONGER * interpreter.limit)
+    # How often a loop runs may be what was read, which then is an element of its array.
+    for one, several in ((interpreter, _GARBAGE), (longer, _GARBAGE), (longer, (np.min, np.max))):
         try:
-            runs = [one.run(args, Tamper(id(access.eqn), garbage)) for garbage in _GARBAGE]
+            runs = [one.run(args, Tamper(id(access.eqn), garbage)) for garbage in several]
             break
         except TooLong:
             continue

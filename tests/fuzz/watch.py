@@ -133,10 +133,10 @@ def _wrong_pattern(eqn: Any, entry: Any, windows: Windows) -> Failure | None:
 class Tamper:
     """Replaces what one access read from outside its array by garbage; nothing may depend on it if masked."""
 
-    def __init__(self, target: int, garbage: int | None) -> None:
+    def __init__(self, target: int, garbage: float | Callable[[Any], Any] | None) -> None:
         self.target = target
         self.garbage = garbage
-        """The number put there; None for the greatest finite one."""
+        """The number put there; None for the greatest finite one, or what makes it of all that was read."""
 
     def visit(self, eqn: Any, outvals: Sequence[Any]) -> None:
         return None
@@ -146,6 +146,8 @@ class Tamper:
             return outval
         outside = per_window(eqn.primitive.name, eqn.params, outval, ~windows.inside)
         number = _greatest(outval.dtype) if self.garbage is None else self.garbage
+        if callable(number):
+            number = number(outval)
         spoiled = np.asarray(number).astype(outval.dtype)
         return np.where(outside, spoiled, outval).astype(outval.dtype)
 

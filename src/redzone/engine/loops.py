@@ -335,7 +335,9 @@ def _while(
     now, condition.toward = known.now, known.toward
     checked = condition.tested(now, context is not None)
     if known.enters and context is not None:
-        held = when(now, 1)
+        running = when(now, 1, lane=True) if batched and stay_apart(step) else None
+        # Among running lanes of a loop around it, those that run here are all whose results anybody sees.
+        held = when(now, 1) if running is None or not context.lanes else None
         if held is not None:
             held = narrowed(held, known.inside)
             if not batched:
@@ -348,9 +350,8 @@ def _while(
                 body.linking, body.ceilings = {}, {}
             for one in known.closer:
                 del runner.closer[one]
-            running = when(now, 1, lane=True) if batched and stay_apart(step) else None
-            if running is not None:
-                runner.run(body, feed(narrowed(running, known.entered)), True, context, step, 0, True, checked)
+        if running is not None:
+            runner.run(body, feed(narrowed(running, known.entered)), True, context, step, 0, True, checked)
     # Of a loop that surely goes through its body first values are not left.
     made = _made_by_body(runner, body, shape, now, feed(when(now, 1) or now)) if known.starts else now
     left = when(made, 0) or made

@@ -38,7 +38,7 @@ from redzone.prove.plainer import is_plain, plainer
 from redzone.prove.purse import Purse
 from redzone.prove.seeking import GUESSES, HINTS, LARGE, LONGER, SEEN, SHORT, is_near, is_outside
 from redzone.prove.seen import is_close
-from redzone.prove.trials import is_met_in_lanes, stays_in_lanes
+from redzone.prove.trials import in_lanes, is_met_in_lanes, stays_in_lanes
 from redzone.prove.unused import UNUSED, is_plainly_used, unused
 from redzone.prove.wraps import wraps_negatives
 from redzone.report.codes import CODES
@@ -334,7 +334,7 @@ class Deciding(Conditioned):
         """Set aside what holds only for the running lanes of batched loops."""
         for key, seen in self.analysis.seen.items():
             if any(one.context.lanes for one in seen):
-                self.lanes[key] = [one for one in seen if one.context.lanes]
+                self.lanes[key] = in_lanes(seen)
                 self.analysis.seen[key] = [one for one in seen if not one.context.lanes]
 
     def first_look(self, site: Site, seen: list[Seen]) -> Access:

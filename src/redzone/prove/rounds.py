@@ -2,16 +2,26 @@
 
 Lanes of a batched loop that are done go through its body with the others, and what they make is thrown away. But a
 loop in the body goes on as long as any lane does: where its condition is made of what a lane that is done read outside,
-`fori_loop(row[i], row[i + 1], …)`, nobody says that it comes to an end.
+`while k != row[i]`, nobody says that it comes to an end. It does where it counts up to what was
+read, `fori_loop(0, row[i], …)`, and what an access reads outside is then an element of its array, as in any other lane.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Final
 
+import numpy as np
+
+from redzone.domains import dtype_info
 from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, WHILE_P, children
-from redzone.frontend.compat import Literal, open_jaxpr, scan_counts
+from redzone.frontend.compat import Literal, open_jaxpr, primitives, scan_counts
+
+_P: Final = primitives()
+_ADD: Final = _P["add_p"]
+_LT: Final = _P["lt_p"]
+_GT: Final = _P["gt_p"]
+_CONVERT: Final = _P["convert_element_type_p"]
 
 
 class _Decides(Exception):
@@ -36,6 +46,9 @@ class _Walk:
 
     def __init__(self, access: Any) -> None:
         self.access = access
+        mode = access.params.get("mode")
+        self.is_element = mode is None or mode.name != "FILL_OR_DROP"
+        """Whether what it reads outside is an element of its array, and not a number of the program's."""
         self.known: dict[tuple[int, frozenset[int]], frozenset[int]] = {}
         """By jaxpr and those of its inputs that are made of it: the results that are."""
         self.holding: dict[int, bool] = {}
@@ -109,9 +122,49 @@ class _Walk:
         inside = frozenset([k - tested for k in given if k >= tested])
         made = self.at_rest(body, inside, first, len(body.outvars))
         if self.through(test, frozenset([k for k in given if k < tested]).union([tested + k for k in made])):
-            raise _Decides
+            if not self.is_element or not _counts_up(test, tested, body, first):
+                raise _Decides
+            # How many rounds there are goes into all that it makes.
+            return frozenset(range(len(body.outvars)))
         return made
 
 
 def _inside(eqn: Any) -> Iterable[Any]:
     return () if eqn.primitive in PLAIN else children(eqn)
+
+
+def _counts_up(test: Any, tested: int, body: Any, first: int) -> bool:
+    """Whether each lane of a loop counts up by 1, below a number that stays what it is: then it comes to an end.
+
+    A loop of a single condition for all lanes is none of them: how long it goes on, all lanes see.
+    """
+    (goes_on,) = test.outvars
+    if type(goes_on) is Literal or not goes_on.aval.shape or not test.eqns:
+        return False
+    *moved, compared = test.eqns
+    given = {v: v for v in test.invars}
+    for eqn in moved:
+        if eqn.primitive is not _CONVERT or eqn.invars[0].aval.dtype != eqn.outvars[0].aval.dtype:
+            return False
+        if type(eqn.invars[0]) is not Literal and eqn.invars[0] in given:
+            given[eqn.outvars[0]] = given[eqn.invars[0]]
+    if (compared.primitive is not _LT and compared.primitive is not _GT) or compared.outvars[0] is not goes_on:
+        return False
+    below, end = compared.invars if compared.primitive is _LT else compared.invars[::-1]
+    places = {v: k - tested for k, v in enumerate(test.invars)}
+    counter = -1 if type(below) is Literal else places.get(given.get(below), -1)
+    stays = -1 if type(end) is Literal else places.get(given.get(end), -1)
+    if counter < 0 or dtype_info(below.aval.dtype).kind not in "iu":
+        return False
+    if stays >= 0 and body.outvars[stays] is not body.invars[first + stays]:
+        return False
+    counted, start = body.outvars[counter], body.invars[first + counter]
+    return any(eqn.primitive is _ADD and eqn.outvars[0] is counted and _adds_one(eqn, start) for eqn in body.eqns)
+
+
+def _adds_one(eqn: Any, var: Any) -> bool:
+    """Whether an equation adds 1 to a variable."""
+    return any(
+        one is var and type(other) is Literal and np.all(other.val == 1)
+        for one, other in (eqn.invars, eqn.invars[::-1])
+    )

@@ -8,7 +8,7 @@ before it that differs from it least.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from typing import Any, NamedTuple
 
 from redzone.domains import Fact
@@ -144,8 +144,27 @@ def outcomes(program: Program, facts: Sequence[Fact], sites: Sequence[int]) -> t
 def outcome_of(found: Sequence[Seen]) -> Outcome:
     """Whether an access is inside wherever it was reached."""
     seen = [one for one in found if not one.context.lanes]
+    return Outcome(all(one.inside for one in seen) or stays_in_lanes(seen, in_lanes(found)), seen)
+
+
+def in_lanes(found: Sequence[Seen]) -> list[Seen]:
+    """The ways an access was reached in running lanes of batched loops: of a loop inside of another, those of both.
+
+    What a lane makes in the inner loop that is done in the outer one is thrown away after that. A run that stands for
+    further calls with equal facts is always among them.
+    """
     running = [one for one in found if one.context.lanes]
-    return Outcome(all(one.inside for one in seen) or stays_in_lanes(seen, running), seen)
+    loops = _batched(running)
+
+    def is_of_both(one: Seen) -> bool:
+        outside: Context | None = one.context
+        while outside is not None and outside.lanes:
+            if outside.others:
+                return True
+            outside = outside.parent
+        return not _is_beside(outside, loops)
+
+    return [one for one in running if is_of_both(one)]
 
 
 def stays_in_lanes(seen: Sequence[Seen], running: Sequence[Seen]) -> bool:
@@ -160,19 +179,25 @@ def is_met_in_lanes(seen: Sequence[Seen], running: Sequence[Seen]) -> bool:
     has: each way to the access must lead through a loop with such a run beside it. And nothing that a lane makes that
     is done may keep a loop inside of it going.
     """
-    loops = {(id(c.parent), id(c.step)) for one in running for c in _around(one.context) if c.lanes}
-
-    def is_beside(context: Context | None) -> bool:
-        if context is None or context.lanes:
-            return False
-        # A run can stand for further calls with equal facts.
-        callers = (context.parent, *(parent for parent, _ in context.others))
-        return (id(context.parent), id(context.step)) in loops or all(map(is_beside, callers))
-
-    if not all(is_beside(one.context) for one in seen):
+    loops = _batched(running)
+    if not all(_is_beside(one.context, loops) for one in seen):
         return False
     batched = {(id(loop.eqn), id(one.step.eqn)): (loop.eqn, one.step.eqn) for one in running for loop in _loops(one)}
     return not any(decides_rounds(loop, access) for loop, access in batched.values())
+
+
+def _batched(running: Iterable[Seen]) -> set[tuple[int, int]]:
+    """The batched loops of which there is a run for running lanes alone, each by the run it is in and its step."""
+    return {(id(c.parent), id(c.step)) for one in running for c in _around(one.context) if c.lanes}
+
+
+def _is_beside(context: Context | None, loops: Set[tuple[int, int]]) -> bool:
+    """Whether each way to a run of all lanes leads through one of these loops."""
+    if context is None or context.lanes:
+        return False
+    # A run can stand for further calls with equal facts.
+    callers = (context.parent, *(parent for parent, _ in context.others))
+    return (id(context.parent), id(context.step)) in loops or all(_is_beside(one, loops) for one in callers)
 
 
 def _loops(one: Seen) -> Iterator[Step]:
