@@ -30,6 +30,17 @@ def test_named_dimensions_of_specs():
     assert redzone.Spec("n", "float32").shape == ("n",)
 
 
+def test_what_a_number_divides_can_be_split_by_it():
+    def rows(x, i):
+        return x.reshape(-1, 4)[i // 4, i % 4]
+
+    i = redzone.Spec((), "int32", min=0)
+    report = redzone.check(rows, N, i, dims=("mod(n, 4) == 0",))
+    assert list(map(str, report.requires)) == ["i ≤ n - 1"]
+    with pytest.raises(redzone.CannotCheck, match="mod"):
+        redzone.check(rows, N, i, dims=("mod(n, 6) == 0",))
+
+
 def test_a_constraint_decides():
     def f(x):
         return lax.dynamic_slice(x, (7,), (1,))

@@ -12,6 +12,7 @@ from redzone.domains.symbolic import at_most
 from redzone.frontend.failures import CannotCheck
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_DIVIDES = re.compile(r"\s*mod\((.+),\s*(\d+)\s*\)\s*==\s*0\s*")
 _FUNCTIONS = {"mod", "floordiv", "max", "min"}
 
 
@@ -28,7 +29,10 @@ def scope_of(constraints: Sequence[str]) -> Any:
                 f"cannot read the constraint {text!r} on dimensions ({str(error).splitlines()[0]}); write it as "
                 "'n >= 8', 'n <= 1024', 'mod(n, 4) == 0' or 'n == 2*m'"
             ) from None
-    return export.SymbolicScope(tuple(constraints))
+    # What 4 divides -4 does too, of which JAX asks where it works out a size given as -1: `x.reshape(-1, 4)`.
+    divided = filter(None, map(_DIVIDES.fullmatch, constraints))
+    negated = [f"mod({one[1]}, -{one[2]}) == 0" for one in divided if int(one[2])]
+    return export.SymbolicScope((*constraints, *negated))
 
 
 def names_in(text: str) -> set[str]:
