@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,8 +31,14 @@ def plain_value(source: Input, fact: Fact, number: Any = 0) -> Any:
 
 def random_key(aval: Any, seed: int) -> Any:
     """An array of one and the same random key, the one that JAX makes of a seed."""
-    key = jax.random.key(seed, impl=aval.dtype._impl.name)
-    return jax.numpy.broadcast_to(key, aval.shape) if aval.shape else key
+    return _key(aval.dtype._impl.name, aval.shape, seed)
+
+
+@functools.lru_cache(maxsize=64)
+def _key(kind: str, shape: tuple[int, ...], seed: int) -> Any:
+    """The same, kept: JAX makes a key in a program of its own, which takes a third of a millisecond."""
+    key = jax.random.key(seed, impl=kind)
+    return jax.numpy.broadcast_to(key, shape) if shape else key
 
 
 def has_sizes(inputs: Sequence[Input]) -> bool:
