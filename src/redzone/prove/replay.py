@@ -61,6 +61,8 @@ class Replay(Judging):
         self.compiled: set[Any] = set()
         self.attempts = 0
         """How many there were."""
+        self.spent = 0
+        """What the latest one cost."""
         self.rough = False
         """Whether something was only computed about in the latest attempt."""
         self.place: Place = {}
@@ -88,7 +90,8 @@ class Replay(Judging):
                     self.found = {}
             except Broken:
                 self.found = {}
-        self.purse.left -= given - max(self.left, 0) - self.spared
+        self.spent = given - max(self.left, 0) - self.spared
+        self.purse.left -= self.spent
         return self.found
 
     def plainly(self, arguments: list[Any]) -> list[Any]:
