@@ -21,6 +21,7 @@ from redzone.rules.reductions import tells_places
 
 _P: Final = primitives()
 _BY_NAME: Final = {primitive.name: primitive for primitive in _P.values()}
+_SINGLE: Final = frozenset((np.float32, np.float64))
 _NUMPY: Final[dict[Any, Callable[..., Any]]] = {_BY_NAME[name]: f for name, f in ARRAYS.items() if name in _BY_NAME}
 
 
@@ -197,7 +198,10 @@ def _computes_floats(eqn: Any) -> bool:
 def _unless_subnormal(results: list[Any], values: list[Any]) -> list[Any] | None:
     """The results; None where one of them, or of the operands, is so small that a machine may take it for zero."""
     for x in (*values, *results):
-        if x.dtype.kind == "f" and _has_subnormal(x):
+        if type(x) in _SINGLE:
+            if 0.0 < abs(float(x)) < NORMAL:
+                return None
+        elif x.dtype.kind == "f" and _has_subnormal(x):
             return None
     return results
 
