@@ -14,7 +14,7 @@ from redzone.domains.fact import NORMAL
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import bind, primitives
 from redzone.prove.concrete_arrays import ARRAYS, ORDERING, has_one_zero, one_zero
-from redzone.prove.concrete_made import MADE
+from redzone.prove.concrete_made import MADE, quotient, remainder
 from redzone.prove.concrete_random import random_function
 from redzone.prove.rough import dotted
 from redzone.rules.reductions import tells_places
@@ -238,22 +238,8 @@ for _name, _function in _DIRECT.items():
 _NUMPY[assume_p] = lambda eqn, x, *condition: x
 
 
-def _quotient(a: int, b: int) -> int:
-    """Toward zero; by zero, all bits set."""
-    if b == 0:
-        return -1
-    return abs(a) // abs(b) if (a < 0) == (b < 0) else -(abs(a) // abs(b))
-
-
-def _remainder(a: int, b: int) -> int:
-    """With the dividend's sign; by zero, the dividend."""
-    if b == 0:
-        return a
-    return abs(a) % abs(b) if a >= 0 else -(abs(a) % abs(b))
-
-
-_QUOTIENTS: Final = np.frompyfunc(_quotient, 2, 1)
-_REMAINDERS: Final = np.frompyfunc(_remainder, 2, 1)
+_QUOTIENTS: Final = np.frompyfunc(quotient, 2, 1)
+_REMAINDERS: Final = np.frompyfunc(remainder, 2, 1)
 
 
 @exact("div")

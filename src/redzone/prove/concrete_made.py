@@ -111,28 +111,44 @@ def _convert(eqn: Any) -> Function | None:
     return saturated
 
 
-def _in_wide(eqn: Any, function: Function) -> Function | None:
-    """A function of two integers that twice the width holds, of each pair."""
+def _in_wide(eqn: Any, function: Function, of_two: Callable[[int, int], int]) -> Function | None:
+    """A function of two integers that twice the width holds: of each pair in arrays, or of the only one there is."""
     dtype = np.dtype(eqn.outvars[0].aval.dtype)
     if dtype_info(dtype).bits > 32:
         return None
+    if eqn.outvars[0].aval.shape == ():
+        return lambda a, b: np.int64(of_two(int(a), int(b))).astype(dtype)
     return lambda a, b: function(a.astype(np.int64), b.astype(np.int64)).astype(dtype)
 
 
-def _quotient(a: Any, b: Any) -> Any:
+def _quotients(a: Any, b: Any) -> Any:
     """Toward zero; by zero, all bits set."""
     size = np.abs(a) // np.where(b == 0, 1, np.abs(b))
     return np.where(b == 0, -1, np.where((a < 0) == (b < 0), size, -size))
 
 
-def _remainder(a: Any, b: Any) -> Any:
+def _remainders(a: Any, b: Any) -> Any:
     """With the dividend's sign; by zero, the dividend."""
     size = np.abs(a) % np.where(b == 0, 1, np.abs(b))
     return np.where(b == 0, a, np.where(a < 0, -size, size))
 
 
-MADE["div"] = lambda eqn: _in_wide(eqn, _quotient)
-MADE["rem"] = lambda eqn: _in_wide(eqn, _remainder)
+def quotient(a: int, b: int) -> int:
+    """Toward zero; by zero, all bits set."""
+    if b == 0:
+        return -1
+    return abs(a) // abs(b) if (a < 0) == (b < 0) else -(abs(a) // abs(b))
+
+
+def remainder(a: int, b: int) -> int:
+    """With the dividend's sign; by zero, the dividend."""
+    if b == 0:
+        return a
+    return abs(a) % abs(b) if a >= 0 else -(abs(a) % abs(b))
+
+
+MADE["div"] = lambda eqn: _in_wide(eqn, _quotients, quotient)
+MADE["rem"] = lambda eqn: _in_wide(eqn, _remainders, remainder)
 
 
 @_made("reduce_or", "reduce_and", "reduce_max", "reduce_min")
