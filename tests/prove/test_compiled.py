@@ -112,3 +112,44 @@ def test_an_access_in_a_function_that_is_called():
     (access,) = redzone.check(program, X, redzone.Spec((), "float32", min=0.0, max=3.0)).accesses
     assert access.verdict == "unsafe"
     assert access.witness.index == (11,)
+
+
+def two_in_a_loop(x, y, a):
+    def step(s):
+        at = s[0].astype(int)
+        return s[0] * 1.5 + np.float32(0.3), s[1] + x[at] + y[at]
+
+    return jax.lax.while_loop(lambda s: s[0] < 3, step, (a, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "leave"), [((2, 1), (False, True)), ((1, 1), (True, True)), ((2, 2), (False, False))]
+)
+def test_each_of_two_accesses_is_told_by_itself(sizes, leave):
+    given = redzone.Spec((), "float32", min=1.0, max=1.0)
+    arrays = [redzone.Spec((size,), "float32") for size in sizes]
+    accesses = redzone.check(two_in_a_loop, *arrays, given).accesses
+    assert tuple(access.verdict == "unsafe" for access in accesses) == leave
+
+
+@pytest.mark.changes_the_engine
+def test_one_second_run_for_all_accesses_that_leave(monkeypatch):
+    ran, attempt = [], Fused.attempt
+    monkeypatch.setattr(Fused, "attempt", lambda self, given: ran.append(len(self.targets)) or attempt(self, given))
+    given = redzone.Spec((), "float32", min=1.0, max=1.0)
+    accesses = redzone.check(two_in_a_loop, *[redzone.Spec((1,), "float32")] * 2, given).accesses
+    assert [access.verdict for access in accesses] == ["unsafe", "unsafe"]
+    assert ran == [2]
+
+
+@pytest.mark.changes_the_engine
+def test_a_run_that_was_too_short_for_all_is_made_again_for_each(monkeypatch):
+    leaves = Fused.leaves
+    monkeypatch.setattr(
+        Fused,
+        "leaves",
+        lambda self, site, given, cost=8000: leaves(self, site, given, 1 if len(self.targets) > 1 else cost),
+    )
+    given = redzone.Spec((), "float32", min=1.0, max=1.0)
+    accesses = redzone.check(two_in_a_loop, *[redzone.Spec((size,), "float32") for size in (2, 1)], given).accesses
+    assert [access.verdict == "unsafe" for access in accesses] == [False, True]

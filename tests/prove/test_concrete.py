@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -9,7 +11,7 @@ import pytest
 from jax import lax
 
 from redzone.frontend.compat import Literal, bind
-from redzone.prove.concrete import evaluate, is_exact_here
+from redzone.prove.concrete import evaluate, exact_functions, exactly, is_exact_here
 
 WHOLE = np.array([[3, -128, 7], [0, 127, -1]], np.int8)
 FLOATS = np.array([[0.5, np.nan, -0.0], [np.inf, 1e-40, -2.0]], np.float32)
@@ -75,3 +77,52 @@ def test_arithmetic_of_whole_numbers_agrees_with_jax(name, kind):
 @pytest.mark.parametrize("name", ["sum", "product"])
 def test_sums_of_floats_are_left_to_jax(name):
     assert not any(is_exact_here(eqn) for eqn in jax.make_jaxpr(INTEGER_FUNCTIONS[name])(FLOATS).jaxpr.eqns)
+
+
+ENDS = {
+    dtype: [np.dtype(dtype).type(n) for n in (np.iinfo(dtype).min, np.iinfo(dtype).max, 0, 1, 2, 5, -1 % 128, 100)]
+    for dtype in ("int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+}
+OF_TWO = (
+    *(lax.add, lax.sub, lax.mul, lax.bitwise_and, lax.bitwise_or, lax.bitwise_xor, lax.max, lax.min, lax.div, lax.rem),
+    *(lax.eq, lax.ne, lax.lt, lax.le, lax.gt, lax.ge),
+)
+OF_ONE = (
+    *(lax.neg, lax.bitwise_not, lambda x: lax.convert_element_type(x, bool), lambda x: lax.broadcast(x, (2, 1))),
+    *(lambda x, to=to: lax.convert_element_type(x, to) for to in ("int8", "uint16", "int32", "uint64", "float32")),
+)
+
+
+def _agree_on_numbers(function, *columns):
+    """What a replay computes of numbers, and of arrays of one, is what JAX does; nothing where there is no equation."""
+    theirs = np.asarray(jax.vmap(function)(*map(np.array, columns)))
+    for eqn in jax.make_jaxpr(function)(*(column[0] for column in columns)).eqns:
+        single, several = exact_functions(eqn)
+        for *numbers, expected in zip(*columns, theirs, strict=True):
+            for given in (numbers, [np.asarray(n) for n in numbers], [numbers[0], *map(np.asarray, numbers[1:])]):
+                with np.errstate(all="ignore"):
+                    ours = single(*given) if single is not None else several(given)[0]
+                assert (ours.dtype, np.shape(ours)) == (theirs.dtype, theirs.shape[1:]), eqn
+                assert np.asarray(ours).tobytes() == expected.tobytes(), (eqn, numbers)
+
+
+@pytest.mark.parametrize("dtype", [*ENDS, "bool"])
+def test_numbers_are_computed_as_arrays_are(dtype):
+    ends = ENDS.get(dtype, [np.bool_(False), np.bool_(True)])
+    pairs = zip(*itertools.product(ends, ends), strict=True)
+    first, second = (list(column) for column in pairs)
+    with jax.enable_x64(True):
+        for function in OF_ONE if dtype != "bool" else [*OF_ONE[1:2], *OF_ONE[3:]]:
+            _agree_on_numbers(function, ends)
+        for function in OF_TWO if dtype != "bool" else [*OF_TWO[3:8], *OF_TWO[10:]]:
+            _agree_on_numbers(function, first, second)
+
+
+@pytest.mark.parametrize("which", [np.bool_(False), np.bool_(True), *map(np.int32, (-7, 0, 1, 2, 9))])
+@pytest.mark.parametrize("shape", [(), (2,)])
+def test_a_case_is_chosen_by_a_number_or_by_many(which, shape):
+    cases = [np.full(shape, n, np.int32) for n in ((3, 4) if which.dtype == bool else (3, 4, 5))]
+    for count in (2, len(cases)):
+        (eqn,) = jax.make_jaxpr(lax.select_n)(np.broadcast_to(which, shape), *cases[:count]).eqns
+        (theirs,) = bind(eqn, [np.broadcast_to(which, shape), *cases[:count]])
+        assert np.array_equal(exactly(eqn, [np.broadcast_to(which, shape), *cases[:count]])[0], theirs)

@@ -10,7 +10,7 @@ products put together with sums (`prove/fused.py`).
 from __future__ import annotations
 
 import functools
-import weakref
+from collections.abc import Sequence
 from typing import Any, Final
 
 import jax
@@ -21,6 +21,8 @@ from redzone.domains import dtype_info
 from redzone.engine.inventory import CALLS, PLAIN, SHARD_MAP_P, children
 from redzone.frontend.compat import Literal, bind, open_jaxpr, primitives
 from redzone.prove.fused import Fused, puts_together
+from redzone.prove.latest import Latest
+from redzone.prove.purse import COST
 from redzone.prove.replay import Replay, on_cpu
 
 _P: Final = primitives()
@@ -34,6 +36,8 @@ _ROUNDING: Final = frozenset(
 )
 #: Of more equations nothing is compiled, and the replay is believed.
 LONGEST: Final = 600
+#: How much longer a second run may take than the replay did, for several accesses.
+LONGER: Final = 2
 
 #: A jaxpr, its constants, and the equations of it that are run.
 _Level = tuple[Any, tuple[Any, ...], list[Any]]
@@ -84,30 +88,33 @@ class _Origins:
         return found
 
 
-class _Latest:
-    """What was compiled of the program that was asked about last."""
+class _Known:
+    """What was compiled of a program."""
 
     def __init__(self) -> None:
-        self.closed: Any = None
-        """The program, as long as somebody else knows it."""
         self.indices: dict[int, tuple[Site, Any]] = {}
         """By identity of an access's equation: what computes its index, None where the replay is believed."""
         self.origins: dict[int, _Origins] = {}
         """By identity of a jaxpr of the program: what its equations are made from."""
-        self.fused: dict[int, Fused] = {}
-        """By identity of an access's equation, in a loop or a branch: what replays it with products fused."""
+        self.fused: dict[frozenset[int], Fused] = {}
+        """By accesses in loops or branches, as identities of their equations: what replays them with products fused."""
         self.roundings: dict[int, tuple[Any, int]] = {}
-        """The same: how many equations in it round floats; and the jaxpr, which may have been made for that."""
+        """By identity of a jaxpr, which stays for it: that, and how many equations in it round floats."""
 
 
-_LATEST: Final = _Latest()
+_LATEST: Final = Latest(_Known)
 
 
-def leaves_compiled(closed: Any, site: Site, arguments: list[Any], replay: Replay) -> bool:
-    """Whether an access that leaves its array in a replay does so compiled, too, as far as that can be told."""
+def leaves_compiled(closed: Any, site: Site, arguments: list[Any], replay: Replay, others: Sequence[Site] = ()) -> bool:
+    """Whether an access that leaves its array in a replay does so compiled, too, as far as that can be told.
+
+    `others` left in it as well: where a program is replayed a second time, once for all of them.
+    """
     indices = _index_of(closed, site)
     if indices is None:
-        return not _is_inside(site) or not puts_together(replay) or _fused(closed, site).leaves(arguments)
+        if not _is_inside(site) or not puts_together(replay):
+            return True
+        return _leaves_fused(closed, site, arguments, others, max(COST, LONGER * replay.spent))
     try:
         with on_cpu():
             found = indices(*arguments)
@@ -118,17 +125,15 @@ def leaves_compiled(closed: Any, site: Site, arguments: list[Any], replay: Repla
 
 def _index_of(closed: Any, site: Site) -> Any:
     """What computes the operands that an access is at, compiled once for all inputs; None where nothing is rounded."""
-    if _LATEST.closed is None or _LATEST.closed() is not closed:
-        _LATEST.closed, _LATEST.indices = weakref.ref(closed), {}
-        _LATEST.origins, _LATEST.roundings, _LATEST.fused = {}, {}, {}
-    known = _LATEST.indices.get(id(site.eqn))
-    if known is None or known[0] is not site:
-        levels = _levels(closed, site)
+    known: _Known = _LATEST.of(closed)
+    found = known.indices.get(id(site.eqn))
+    if found is None or found[0] is not site:
+        levels = _levels(closed, site, known)
         function = None
-        if levels is not None and sum([_roundings(eqn) for _, _, eqns in levels for eqn in eqns]) > 1:
+        if levels is not None and sum([_roundings(eqn, known) for _, _, eqns in levels for eqn in eqns]) > 1:
             function = jax.jit(functools.partial(_indices, levels, site))
-        known = _LATEST.indices[id(site.eqn)] = (site, function)
-    return known[1]
+        found = known.indices[id(site.eqn)] = (site, function)
+    return found[1]
 
 
 def _is_inside(site: Site) -> bool:
@@ -136,10 +141,22 @@ def _is_inside(site: Site) -> bool:
     return any(eqn.primitive not in CALLS or eqn.primitive is SHARD_MAP_P for eqn in site.chain)
 
 
-def _fused(closed: Any, site: Site) -> Fused:
-    found = _LATEST.fused.get(id(site.eqn))
+def _leaves_fused(closed: Any, site: Site, arguments: list[Any], others: Sequence[Site], cost: int) -> bool:
+    """Whether an access leaves with products fused, too: seen in one run for all that may be asked about, or alone."""
+    together = [one for one in others if _is_inside(one)]
+    if len(together) > 1:
+        leaves = _fused(closed, together).leaves(site, arguments, cost)
+        if leaves is not None:
+            return leaves
+    return _fused(closed, [site]).leaves(site, arguments) is not False
+
+
+def _fused(closed: Any, sites: Sequence[Site]) -> Fused:
+    known: _Known = _LATEST.of(closed)
+    key = frozenset([id(site.eqn) for site in sites])
+    found = known.fused.get(key)
     if found is None:
-        found = _LATEST.fused[id(site.eqn)] = Fused(closed, site)
+        found = known.fused[key] = Fused(closed, sites)
     return found
 
 
@@ -156,7 +173,7 @@ def _has_other_callers(closed: Any, site: Site) -> bool:
     return calls > len(around)
 
 
-def _levels(closed: Any, site: Site) -> list[_Level] | None:
+def _levels(closed: Any, site: Site, known: _Known) -> list[_Level] | None:
     """The calls around an access, the program first, each with what leads to the index.
 
     None in loops and branches, and where that is too much.
@@ -173,7 +190,9 @@ def _levels(closed: Any, site: Site) -> list[_Level] | None:
     wanted, most = _operands(site), LONGEST
     for depth in range(len(jaxprs) - 1, -1, -1):
         jaxpr, consts = jaxprs[depth]
-        origins = _origins_in(jaxpr)
+        origins = known.origins.get(id(jaxpr))
+        if origins is None:
+            origins = known.origins[id(jaxpr)] = _Origins(jaxpr)
         places = origins.leading_to(origins.of(wanted), most)
         if places is None:
             return None
@@ -186,31 +205,24 @@ def _levels(closed: Any, site: Site) -> list[_Level] | None:
     return found[::-1]
 
 
-def _origins_in(jaxpr: Any) -> _Origins:
-    found = _LATEST.origins.get(id(jaxpr))
-    if found is None:
-        found = _LATEST.origins[id(jaxpr)] = _Origins(jaxpr)
-    return found
-
-
 def _operands(site: Site) -> list[Any]:
     """What the index is read from."""
     places = [place for column in site.columns for place in (column.operand, column.also) if place is not None]
     return [site.eqn.invars[place] for place in places]
 
 
-def _roundings(eqn: Any) -> int:
+def _roundings(eqn: Any, known: _Known) -> int:
     """How many equations, of this one and all in it, round floats."""
-    inside = 0 if eqn.primitive in PLAIN else sum([_roundings_in(child) for child in children(eqn)])
+    inside = 0 if eqn.primitive in PLAIN else sum([_roundings_in(child, known) for child in children(eqn)])
     rounds = eqn.primitive in _ROUNDING and dtype_info(eqn.outvars[0].aval.dtype).kind == "f"
     return inside + int(rounds)
 
 
-def _roundings_in(jaxpr: Any) -> int:
-    known = _LATEST.roundings.get(id(jaxpr))
-    if known is None:
-        known = _LATEST.roundings[id(jaxpr)] = (jaxpr, sum([_roundings(eqn) for eqn in jaxpr.eqns]))
-    return known[1]
+def _roundings_in(jaxpr: Any, known: _Known) -> int:
+    found = known.roundings.get(id(jaxpr))
+    if found is None:
+        found = known.roundings[id(jaxpr)] = (jaxpr, sum([_roundings(eqn, known) for eqn in jaxpr.eqns]))
+    return found[1]
 
 
 def _indices(levels: list[_Level], site: Site, *arguments: Any) -> list[Any]:

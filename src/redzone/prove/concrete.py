@@ -14,13 +14,14 @@ from redzone.domains.fact import NORMAL
 from redzone.frontend.assume import assume_p
 from redzone.frontend.compat import bind, primitives
 from redzone.prove.concrete_arrays import ARRAYS, ORDERING, has_one_zero, one_zero
-from redzone.prove.concrete_made import MADE
+from redzone.prove.concrete_made import MADE, quotient, remainder
 from redzone.prove.concrete_random import random_function
 from redzone.prove.rough import dotted
 from redzone.rules.reductions import tells_places
 
 _P: Final = primitives()
 _BY_NAME: Final = {primitive.name: primitive for primitive in _P.values()}
+_SINGLE: Final = frozenset((np.float32, np.float64))
 _NUMPY: Final[dict[Any, Callable[..., Any]]] = {_BY_NAME[name]: f for name, f in ARRAYS.items() if name in _BY_NAME}
 
 
@@ -197,7 +198,10 @@ def _computes_floats(eqn: Any) -> bool:
 def _unless_subnormal(results: list[Any], values: list[Any]) -> list[Any] | None:
     """The results; None where one of them, or of the operands, is so small that a machine may take it for zero."""
     for x in (*values, *results):
-        if x.dtype.kind == "f" and _has_subnormal(x):
+        if type(x) in _SINGLE:
+            if 0.0 < abs(float(x)) < NORMAL:
+                return None
+        elif x.dtype.kind == "f" and _has_subnormal(x):
             return None
     return results
 
@@ -234,22 +238,8 @@ for _name, _function in _DIRECT.items():
 _NUMPY[assume_p] = lambda eqn, x, *condition: x
 
 
-def _quotient(a: int, b: int) -> int:
-    """Toward zero; by zero, all bits set."""
-    if b == 0:
-        return -1
-    return abs(a) // abs(b) if (a < 0) == (b < 0) else -(abs(a) // abs(b))
-
-
-def _remainder(a: int, b: int) -> int:
-    """With the dividend's sign; by zero, the dividend."""
-    if b == 0:
-        return a
-    return abs(a) % abs(b) if a >= 0 else -(abs(a) % abs(b))
-
-
-_QUOTIENTS: Final = np.frompyfunc(_quotient, 2, 1)
-_REMAINDERS: Final = np.frompyfunc(_remainder, 2, 1)
+_QUOTIENTS: Final = np.frompyfunc(quotient, 2, 1)
+_REMAINDERS: Final = np.frompyfunc(remainder, 2, 1)
 
 
 @exact("div")

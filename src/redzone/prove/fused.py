@@ -7,7 +7,7 @@ by itself. So a witness shows something only if the access leaves in such a repl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -42,10 +42,10 @@ def puts_together(replay: Replay) -> bool:
 class Fused(Replay):
     """A run in which each product is put together with the sum that it goes into."""
 
-    def __init__(self, closed: Any, site: Site) -> None:
-        super().__init__(closed, [site], Purse(COST, compiles=False))
-        self.known: dict[tuple[bytes, ...], bool] = {}
-        """By the inputs that lead to the access: whether it leaves."""
+    def __init__(self, closed: Any, sites: Sequence[Site]) -> None:
+        super().__init__(closed, sites, Purse(COST, compiles=False))
+        self.known: dict[tuple[bytes, ...], tuple[frozenset[int], bool]] = {}
+        """By the inputs that lead to the accesses: which of them may leave, and whether that run came to its end."""
         self.fused: dict[int, tuple[Plan, Plan]] = {}
         """By identity of a plan: the plan, and the same with products in sums."""
         self.puts_together = False
@@ -54,21 +54,26 @@ class Fused(Replay):
         """Whether the latest run came to its end."""
         self.needed_for: list[int] = []
 
-    def leaves(self, arguments: list[Any]) -> bool:
-        """Whether an access that leaves its array in a replay does so with products fused, too.
+    def leaves(self, site: Site, arguments: list[Any], cost: int = COST) -> bool | None:
+        """Whether one of the accesses, which leaves its array in a replay, does so with products fused, too.
 
-        As far as that can be told: of a run that came to its end, knew each index, and had something to fuse.
+        As far as that can be told: of a run that came to its end, knew each index, and had something to fuse. None
+        where it had not left when that had cost so much.
         """
         if not self.needed_for:
             self.needed_for = sorted(self.needed())
         key = tuple([np.asarray(plain(arguments[i])).tobytes() for i in self.needed_for])
         known = self.known.get(key)
         if known is None:
-            self.spends(Purse(COST, compiles=False))
+            self.spends(Purse(cost, compiles=False, each=cost))
             self.ended = False
-            left = bool(self.attempt(arguments))
-            known = self.known[key] = left or not self.ended or self.unjudged or not self.puts_together
-        return known
+            self.unjudged_at.clear()
+            left = frozenset(self.attempt(arguments)) | self.unjudged_at
+            if self.ended and not self.puts_together:
+                left = frozenset(self.targets)
+            known = self.known[key] = left, self.ended
+        left, ended = known
+        return True if id(site.eqn) in left else False if ended else None
 
     def run(self, plan: Plan, arguments: list[Any]) -> list[Any]:
         results = super().run(plan, arguments)

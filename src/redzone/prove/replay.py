@@ -27,7 +27,7 @@ from redzone.prove.concrete_nan import is_nothing_but_nan, of_nan
 from redzone.prove.concrete_random import is_key, keyed
 from redzone.prove.masks import Thrown
 from redzone.prove.purse import GaveUp, Purse
-from redzone.prove.replay_demand import ELEMENTS, FIRST, NONE, STATEFUL, elements_of, plain
+from redzone.prove.replay_demand import ELEMENTS, FIRST, NONE, STATEFUL, elements_of, number, plain
 from redzone.prove.replay_judging import Found, Judging, dims_of
 from redzone.prove.replay_plan import Plan
 from redzone.prove.rough import roughly
@@ -61,6 +61,8 @@ class Replay(Judging):
         self.compiled: set[Any] = set()
         self.attempts = 0
         """How many there were."""
+        self.spent = 0
+        """What the latest one cost."""
         self.rough = False
         """Whether something was only computed about in the latest attempt."""
         self.place: Place = {}
@@ -88,12 +90,13 @@ class Replay(Judging):
                     self.found = {}
             except Broken:
                 self.found = {}
-        self.purse.left -= given - max(self.left, 0) - self.spared
+        self.spent = given - max(self.left, 0) - self.spared
+        self.purse.left -= self.spent
         return self.found
 
     def plainly(self, arguments: list[Any]) -> list[Any]:
-        """Inputs as numpy has them."""
-        return [plain(a) for a in arguments]
+        """Inputs as numpy has them, integers as numbers."""
+        return [number(plain(a)) for a in arguments]
 
     def run(self, plan: Plan, arguments: list[Any]) -> list[Any]:
         """The wanted results; None in the places of the others."""

@@ -265,6 +265,13 @@ def plain(value: Any) -> Any:
     return value if dtype_info(getattr(value, "dtype", None)).kind == "x" else np.asarray(value)
 
 
+def number(value: Any) -> Any:
+    """An array of one integer or bool, without dimensions, as that; anything else as it is."""
+    if type(value) is np.ndarray and not value.ndim and value.dtype.kind in "iub":
+        return value[()]
+    return value
+
+
 def elements_of(aval: Any) -> int:
     """How many elements an array has; too many where nobody knows."""
     n = 1

@@ -57,5 +57,5 @@ class Slots:
     def of(self, atom: Any, scope: dict[Any, int]) -> int:
         """The place of a literal, or of a variable of this scope."""
         if type(atom) is Literal:
-            return self.constant(np.asarray(atom.val, atom.aval.dtype))
+            return self.constant(np.asarray(atom.val, atom.aval.dtype)[()])
         return scope.get(atom, self.nothing)

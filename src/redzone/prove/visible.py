@@ -10,7 +10,6 @@ What decides a branch, or is printed, is seen.
 
 from __future__ import annotations
 
-import weakref
 from typing import Any, Final
 
 import numpy as np
@@ -20,6 +19,7 @@ from redzone.engine.inventory import CALLS, COND_P, PLAIN, SCAN_P, SHARD_MAP_P, 
 from redzone.frontend.compat import Literal, open_jaxpr, primitives
 from redzone.prove.concrete import listing
 from redzone.prove.concrete_random import is_key, words
+from redzone.prove.latest import Latest
 from redzone.prove.passing import MIXED, carried, neutral_of
 from redzone.prove.purse import GaveUp, Purse
 from redzone.prove.replay import Broken, Replay
@@ -77,29 +77,26 @@ def is_visible(closed: Any, site: Site, arguments: list[Any], times: int) -> boo
     return bool(found)
 
 
-class _Latest:
-    """Who follows the accesses of the program that was asked about last."""
+class _Known:
+    """Who follows the accesses of a program."""
 
     def __init__(self) -> None:
-        self.closed: Any = None
-        """The program, as long as somebody else knows it."""
-        self.long = False
-        """Whether it is too long to be run to its end."""
+        self.long: bool | None = None
+        """Whether it is too long to be run to its end, where somebody asked."""
         self.following: dict[int, _Following] = {}
 
 
-_LATEST: Final = _Latest()
+_LATEST: Final = Latest(_Known)
 
 
 def _following(closed: Any, site: Site) -> _Following | None:
     """Who follows an access: what was found out about the program is known for the next input. None in a long one."""
-    latest = _LATEST
-    if latest.closed is None or latest.closed() is not closed:
-        latest.closed, latest.following = weakref.ref(closed), {}
-        latest.long = _equations(open_jaxpr(closed)[0], LONGEST) > LONGEST
-    if latest.long:
+    known: _Known = _LATEST.of(closed)
+    if known.long is None:
+        known.long = _equations(open_jaxpr(closed)[0], LONGEST) > LONGEST
+    if known.long:
         return None
-    following = latest.following
+    following = known.following
     found = following.get(id(site.eqn))
     if found is None or found.site is not site:
         purse = Purse(COST, compiles=False, each=COST)

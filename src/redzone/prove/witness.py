@@ -57,6 +57,8 @@ def witnesses(
         return result
     replay: Replay | None = None
     tried, blind = set() if tried is None else tried, 0
+    nothing: dict[Any, bool] = {}
+    """By the inputs that lead to the accesses, on which a run to its end found none outside: whether it was blind."""
     for chosen in itertools.islice(candidates, tries):
         if len(result) == len(sites) or purse.left <= 0:
             break
@@ -67,8 +69,12 @@ def witnesses(
         if seen in tried:
             continue
         tried.add(seen)
-        ran, found = replay, replay.attempt(arguments)
-        blind += replay.unjudged and not replay.judged
+        leading = tuple([seen[i] for i in sorted(replay.needed())])
+        ran, found = replay, {} if leading in nothing else replay.attempt(arguments)
+        is_blind = nothing.get(leading, replay.unjudged and not replay.judged)
+        if not found and replay.left >= 0 and not replay.compiles:
+            nothing[leading] = is_blind
+        blind += is_blind
         if blind == BLIND:
             break
         if found and not all(keeps(facts[i], value) for i, value in chosen.items()):
@@ -79,10 +85,11 @@ def witnesses(
             ran = Replay(closed, left, purse.sure, thrown)
             found = ran.attempt(arguments) if left else {}
         telling: _Telling | None = None
-        for key, (index, path) in found.items():
-            if key in result or not _is_seen(closed, sites, key, arguments, hidden):
-                continue
-            if not leaves_compiled(closed, next(site for site in sites if id(site.eqn) == key), arguments, ran):
+        asked = [key for key in found if key not in result and _is_seen(closed, sites, key, arguments, hidden)]
+        outside = [_site_of(sites, key) for key in asked]
+        for key, site in zip(asked, outside, strict=True):
+            index, path = found[key]
+            if not leaves_compiled(closed, site, arguments, ran, outside):
                 continue
             if telling is None:
                 telling = _Telling(inputs, facts, chosen, arguments, replay.needed())
@@ -124,7 +131,11 @@ class _Telling:
 
 
 def _is_seen(closed: Any, sites: Sequence[Site], key: int, arguments: list[Any], times: int) -> bool:
-    return is_visible(closed, next(site for site in sites if id(site.eqn) == key), arguments, times)
+    return is_visible(closed, _site_of(sites, key), arguments, times)
+
+
+def _site_of(sites: Sequence[Site], key: int) -> Site:
+    return next(site for site in sites if id(site.eqn) == key)
 
 
 def _toward(closed: Any, sites: Sequence[Site], purse: Purse, replays: Replays, thrown: Thrown) -> Replay:
