@@ -92,7 +92,7 @@ def _factors(program: Program, slot: int, shape: Any) -> list[tuple[_Operand, _O
 
 def _one_less(program: Program, slot: int) -> int | None:
     made = made_by(program, slot)
-    if made is None or made.eqn.primitive is not _SUB or len(made.ins) != 2:
+    if made is None or made.primitive is not _SUB or len(made.ins) != 2:
         return None
     one = program.template[made.ins[0]]
     if one is None or one.step != 0 or type(one.lo) is not int or one.lo != 1:

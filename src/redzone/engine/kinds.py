@@ -92,7 +92,7 @@ def narrows(program: Program, slot: int) -> int:
                     continue
                 mask |= known[again]
         elif step.kind == SIMPLE:
-            if step.eqn.primitive in KIND or step.rule is SAME or step.rule in _DIVIDING:
+            if step.primitive in KIND or step.rule is SAME or step.rule in _DIVIDING:
                 for source in step.ins:
                     if template[source] is None:
                         behind = known[source]
@@ -102,11 +102,15 @@ def narrows(program: Program, slot: int) -> int:
                             waiting.append(source)
                 if len(waiting) > count:
                     continue
-            for _, other in compared.get(step.ins, ()) if compared else ():
-                mask |= BITS[other % SIGNATURE]
-            for pair in (step.ins, step.ins[::-1]) if searched and len(step.ins) == 2 else ():
-                for place in searched.get(pair, ()):
-                    mask |= BITS[place.out % SIGNATURE]
+            if compared:
+                others = compared.get(step.ins)
+                if others is not None:
+                    for _, other in others:
+                        mask |= BITS[other % SIGNATURE]
+            if searched and len(step.ins) == 2:
+                for pair in (step.ins, step.ins[::-1]):
+                    for place in searched.get(pair, ()):
+                        mask |= BITS[place.out % SIGNATURE]
         elif step.kind == COND:
             # What else its branches yield, and which was taken, as far as a number says that.
             for out in step.outs:
@@ -124,6 +128,6 @@ def narrows(program: Program, slot: int) -> int:
 def asked_by(program: Program, slot: int) -> int:
     """The bool that a branch number was made from, if it was; the number itself elsewhere."""
     step = program.defs.get(slot)
-    if step is not None and step.kind == SIMPLE and step.eqn.primitive is _CONVERT:
+    if step is not None and step.kind == SIMPLE and step.primitive is _CONVERT:
         return step.ins[0] if dtype_info(step.eqn.invars[0].aval.dtype).kind == "b" else slot
     return slot

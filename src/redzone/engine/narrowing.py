@@ -329,7 +329,7 @@ class Narrowing:
             self.narrow(step.ins[0], fact, level)
         elif kind == "move":
             if level is ALL:
-                if step.eqn.primitive.name == "slice":
+                if step.primitive.name == "slice":
                     self.narrow_part(step, fact)
                 elif has_elements(step.eqn.outvars[0].aval):
                     self.narrow(step.ins[0], summarised(fact), ALL)

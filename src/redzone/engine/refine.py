@@ -103,7 +103,7 @@ class Refiner(Reads):
             inner: Any = None
             if level is ALL:
                 inner = ALL
-            elif rule.pointwise or step.eqn.primitive.name == "select_n":
+            elif rule.pointwise or step.primitive.name == "select_n":
                 inner = self.level_of(step, position, level) if len(step.ins) == len(step.eqn.invars) else level
             elif rule.moves and position == 0:
                 inner = self.behind(step, level)
@@ -112,7 +112,7 @@ class Refiner(Reads):
                 after = self.recompute(source, inner, depth - 1, related)
             if after is not before:
                 changed = True
-                if step.eqn.primitive in PUT_TOGETHER and is_of_floats(after):
+                if step.primitive in PUT_TOGETHER and is_of_floats(after):
                     after = self.not_yet_rounded(step, source, before, after)
             facts.append(after)
         if changed:
@@ -256,13 +256,13 @@ class Refiner(Reads):
         is first added to the sum's own, and rounded as large as that may be. Factors are not put into sums.
         """
         made = self.defs.get(slot)
-        while made is not None and made.kind == SIMPLE and (made.rule is SAME or made.eqn.primitive in MOVES):
+        while made is not None and made.kind == SIMPLE and (made.rule is SAME or made.primitive in MOVES):
             made = self.defs.get(made.ins[0])
         if made is None or made.kind != SIMPLE or not is_of_floats(before):
             return after
-        kind, into, far = KIND.get(made.eqn.primitive), KIND.get(step.eqn.primitive), 0.0
+        kind, into, far = KIND.get(made.primitive), KIND.get(step.primitive), 0.0
         converted = kind == "convert" and not dtype_info(made.eqn.invars[0].aval.dtype).integral
-        if made.eqn.primitive in APART and not converted and not self.is_unlimited(made):
+        if made.primitive in APART and not converted and not self.is_unlimited(made):
             return after
         if kind in ("add", "sub"):
             if into in ("mul", "div"):
@@ -283,7 +283,7 @@ class Refiner(Reads):
 
     def is_unlimited(self, step: Step) -> bool:
         """Whether a maximum, minimum or clamp may be nothing to the compiler, as no number is above infinity."""
-        if step.eqn.primitive not in LIMITS:
+        if step.primitive not in LIMITS:
             return False
         facts = [self.at(one) for one in step.ins]
         return any(type(fact.lo) is float and fact.lo == fact.hi and math.isinf(fact.lo) for fact in facts)

@@ -115,7 +115,7 @@ class _Build(Slots):
         """Look at the equations from the last to the first; where nothing is pending, only at those that are busy."""
         jaxpr, slots, wanted, slicer = frame.jaxpr, frame.slots, frame.wanted, self.slicer
         self.frames.append(frame)
-        eqns, busy = jaxpr.eqns, slicer.inventory.busy.get(id(jaxpr), ())
+        eqns, busy = list(jaxpr.eqns), slicer.inventory.busy.get(id(jaxpr), ())
         special_of, left = SPECIAL.get, len(busy)
         next_busy = busy[-1] if busy else -1
         every, masks = slicer.everything, slicer.masks
@@ -123,17 +123,22 @@ class _Build(Slots):
         while True:
             for at in range(at - 1 if every or frame.pending else next_busy, -1, -1):  # noqa: B020
                 eqn = eqns[at]
-                outvars = eqn.outvars
-                if wanted:
-                    for v in outvars:
-                        if v in wanted:
-                            windows.flush(self, eqn, frame, v)
-                if every:
-                    self.program.watched.append((eqn, [self.slot(frame, v) for v in outvars]))
-                asked = 0
+                outvars, asked = eqn.outvars, 0
                 if len(outvars) == 1:
-                    asked = 1 if outvars[0] in slots else 0
+                    v = outvars[0]
+                    if wanted and v in wanted:
+                        windows.flush(self, eqn, frame, v)
+                    if every:
+                        self.program.watched.append((eqn, [self.slot(frame, v)]))
+                    if v in slots:
+                        asked = 1
                 else:
+                    if wanted:
+                        for v in outvars:
+                            if v in wanted:
+                                windows.flush(self, eqn, frame, v)
+                    if every:
+                        self.program.watched.append((eqn, [self.slot(frame, v) for v in outvars]))
                     for v in outvars:
                         if v in slots:
                             asked += 1
@@ -186,11 +191,9 @@ class _Build(Slots):
         closer = CLOSER.get(primitive)
         if closer is not None:
             rule = closer(frame, eqn) or rule
-        needs = rule.needs
-        whole = needs == "all"
-        if whole and not (rule.floats or dtype_info(outvars[0].aval.dtype).integral or counts(frame, eqn)):
-            rule, needs, whole = ANYTHING, "none", False
-        each = whole or needs == "given"
+        if rule.whole and not (rule.floats or dtype_info(outvars[0].aval.dtype).integral or counts(frame, eqn)):
+            rule = ANYTHING
+        whole, each = rule.whole, rule.each
         if each:
             ins: list[int] = []
             for a in eqn.invars:
@@ -203,9 +206,10 @@ class _Build(Slots):
                     else:
                         slot = self.slot(frame, a) if whole else self.given(frame, a)
                 ins.append(slot)
-        elif needs == "none":
+        elif rule.needs == "none":
             ins = [self.unasked(a) for a in eqn.invars]
         else:
+            needs = rule.needs
             ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
         outs = (slots[outvars[0]],) if len(outvars) == 1 else tuple([slots.get(v, -1) for v in outvars])
         step = Step(SIMPLE, eqn, tuple(ins), outs, rule)

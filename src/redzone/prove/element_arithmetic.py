@@ -228,7 +228,7 @@ def _convert(self: Elements, context: Context, step: Step, place: Place) -> list
 
 def _div(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
     """Division toward zero by a constant or a number of which there are few, or its remainder by any."""
-    remainder = step.eqn.primitive.name == "rem"
+    remainder = step.primitive.name == "rem"
     divisors = values_of(self, context, step, place, 1, MOST) if not remainder or is_fixed(context, step) else None
     if divisors is None:
         if not remainder:
@@ -252,13 +252,13 @@ def _shift(self: Elements, context: Context, step: Step, place: Place) -> list[P
         raise NotAffine
     pieces: list[Piece] = []
     for region, a, k in self.pairs(self.operand(context, step, 0, place), shifts):
-        if step.eqn.primitive.name == "shift_left":
+        if step.primitive.name == "shift_left":
             pieces.append((region, a * (1 << k.const)))
             continue
         lo, hi = region.bounds(a)
-        if lo < 0 and (info.kind != "i" or step.eqn.primitive.name == "shift_right_logical"):
+        if lo < 0 and (info.kind != "i" or step.primitive.name == "shift_right_logical"):
             raise NotAffine
-        if info.kind == "u" and step.eqn.primitive.name == "shift_right_arithmetic" and hi > info.max >> 1:
+        if info.kind == "u" and step.primitive.name == "shift_right_arithmetic" and hi > info.max >> 1:
             raise NotAffine
         inside, q = self.quotient(region, a, 1 << k.const)
         if inside is not None:

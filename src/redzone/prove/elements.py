@@ -194,7 +194,7 @@ class Elements:
             raise NotAffine
         if step.rule is FLOOR_DIVIDE or step.rule is REMAINDER:
             return self.divided(context, step, place)
-        handler = _HANDLERS.get(step.eqn.primitive)
+        handler = _HANDLERS.get(step.primitive)
         if handler is None or len(step.ins) != len(step.eqn.invars):
             raise NotAffine
         result: list[Piece] = handler(self, context, step, place)
