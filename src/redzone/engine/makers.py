@@ -1,4 +1,4 @@
-"""Which step makes each slot of a program: what a condition is followed back by, and so asked for more than anything."""
+"""Which step makes each slot of a program: what a condition is followed back by, and so asked for most."""
 
 from __future__ import annotations
 

@@ -85,20 +85,21 @@ class _Build(Slots):
 
     def slice(self, wanted: tuple[int, ...], looked_at: tuple[int, ...] = ()) -> Program:
         program, jaxpr, frame = self.program, self.program.jaxpr, self.root
-        program.outs = [-1] * len(jaxpr.outvars)
+        invars, outvars = jaxpr.invars, jaxpr.outvars
+        program.outs = [-1] * len(outvars)
         for i in looked_at:
-            self.slot(frame, jaxpr.invars[i])
+            self.slot(frame, invars[i])
         for i in wanted:
-            program.outs[i] = self.slot(frame, jaxpr.outvars[i])
+            program.outs[i] = self.slot(frame, outvars[i])
         self.reverse(frame)
         for v, told in frame.told.items():
             tell(self, frame, v, told)
         self.steps.reverse()
         program.steps = self.steps
         slots = frame.slots
-        program.inputs = [(i, slots[v]) for i, v in enumerate(jaxpr.invars) if v in slots and v not in frame.consts]
+        program.inputs = [(i, slots[v]) for i, v in enumerate(invars) if v in slots and v not in frame.consts]
         if self.slicer.given:
-            program.anew += [slot for i, slot in program.inputs if is_given_anew(self.slicer, jaxpr.invars[i])]
+            program.anew += [slot for i, slot in program.inputs if is_given_anew(self.slicer, invars[i])]
         for v in jaxpr.constvars:
             if v in slots and v not in frame.consts:
                 program.template[slots[v]] = top(getattr(v.aval, "dtype", None))
@@ -115,7 +116,8 @@ class _Build(Slots):
         """Look at the equations from the last to the first; where nothing is pending, only at those that are busy."""
         jaxpr, slots, wanted, slicer = frame.jaxpr, frame.slots, frame.wanted, self.slicer
         self.frames.append(frame)
-        eqns, busy = list(jaxpr.eqns), slicer.inventory.busy.get(id(jaxpr), ())
+        eqns = frame.eqns = list(jaxpr.eqns)
+        busy = slicer.inventory.busy.get(id(jaxpr), ())
         special_of, left = SPECIAL.get, len(busy)
         next_busy = busy[-1] if busy else -1
         every, masks = slicer.everything, slicer.masks

@@ -140,7 +140,7 @@ def read(build: Slots, eqn: Any, frame: Frame, at: int = 0) -> bool:
     if primitive is _SLICE:
         return _part(build, eqn, frame, frame.slots[out], shape)
     if at and primitive is _SQUEEZE:
-        before = frame.jaxpr.eqns[at - 1]
+        before = frame.eqns[at - 1]
         if before.primitive is _SLICE and before.outvars[0] is source:
             alone = source not in frame.slots and source not in frame.wanted
             if alone and _part(build, before, frame, frame.slots[out], shape):
@@ -300,8 +300,7 @@ def _slice(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
 
 def _has_steps(params: dict[str, Any]) -> bool:
     """Whether a slice leaves elements out between those that it takes."""
-    strides = params["strides"]
-    return strides is not None and any([n != 1 for n in strides])
+    return any(n != 1 for n in params["strides"] or ())
 
 
 def _squeeze(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
