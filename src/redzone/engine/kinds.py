@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from redzone.domains import dtype_info
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.program import BITS, COND, SIGNATURE, SIMPLE, Program
 from redzone.frontend.compat import primitives
@@ -129,5 +128,5 @@ def asked_by(program: Program, slot: int) -> int:
     """The bool that a branch number was made from, if it was; the number itself elsewhere."""
     step = program.defs.get(slot)
     if step is not None and step.kind == SIMPLE and step.primitive is _CONVERT:
-        return step.ins[0] if dtype_info(step.eqn.invars[0].aval.dtype).kind == "b" else slot
+        return step.ins[0] if step.given().kind == "b" else slot
     return slot

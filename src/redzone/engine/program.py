@@ -383,7 +383,7 @@ class Program:
             for step in self.steps:
                 if step.kind != SIMPLE or step.primitive not in COMPARISONS:
                     continue
-                if dtype_info(step.eqn.invars[0].aval.dtype).kind in "iu":
+                if step.given().kind in "iu":
                     known.setdefault(step.ins, []).append((step.primitive.name, step.outs[0]))
             self._compared = known = {ins: found for ins, found in known.items() if len(found) > 1}
         return known

@@ -148,9 +148,10 @@ def _followed(program: Program, slot: int, known: list[frozenset[int] | None]) -
 def _made_from(step: Step, slot: int) -> Iterable[int]:
     """The slots whose numbers go into what a step makes."""
     if step.kind == SIMPLE:
-        out: Any = step.eqn.outvars[step.outs.index(slot)].aval if len(step.outs) > 1 else step.eqn.outvars[0].aval
+        several = len(step.outs) > 1
+        yields_bool = is_bool(step.eqn.outvars[step.outs.index(slot)].aval) if several else step.yields().kind == "b"
         primitive = step.primitive
-        if primitive in _POSITIONS or (is_bool(out) and not _moves_bools(step)):
+        if primitive in _POSITIONS or (yields_bool and not _moves_bools(step)):
             return ()
         if primitive is _SORT and len(step.ins) == len(step.outs):
             # The others only say where each goes.
