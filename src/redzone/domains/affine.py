@@ -112,7 +112,13 @@ class Linear:
         for atom, k in self.terms.items():
             known = box.get(atom)
             a, b = known if known is not None else (atom.lo, atom.hi)
-            if k > 0:
+            if k == 1:
+                lo += a
+                hi += b
+            elif k == -1:
+                lo -= b
+                hi -= a
+            elif k > 0:
                 lo += k * a
                 hi += k * b
             else:
@@ -145,8 +151,8 @@ class Region:
         """Equal for regions made of the same constraints."""
         if not self.box and not self.guards and not self.holes:
             return ()
-        spans = frozenset((a.number, span) for a, span in self.box.items())
-        return (spans, frozenset(g.key() for g in self.guards), frozenset(h.key() for h in self.holes))
+        spans = frozenset([(a.number, span) for a, span in self.box.items()])
+        return (spans, frozenset([g.key() for g in self.guards]), frozenset([h.key() for h in self.holes]))
 
     def where(self, *constraints: Linear) -> Region | None:
         """The part where these are at least 0 too; None where that is empty."""
@@ -308,15 +314,14 @@ def tightened(
                 lo, hi = box.get(atom) or (atom.lo, atom.hi)
                 if k > 0:
                     # k·x ≥ -(the rest at its greatest)
-                    least = -((most - k * hi) // k)
+                    least = hi - most if k == 1 else -((most - k * hi) // k)
                     if least > lo:
                         if least > hi:
                             return None
                         box[atom] = (least, hi)
                         changed = True
                 else:
-                    rest = most - k * lo
-                    greatest = rest // -k
+                    greatest = most + lo if k == -1 else (most - k * lo) // -k
                     if greatest < hi:
                         if greatest < lo:
                             return None

@@ -31,6 +31,13 @@ _KNOWN: Final[dict[Any, DtypeInfo]] = {}
 
 def dtype_info(dtype: Any) -> DtypeInfo:
     """The range of a dtype; extended dtypes (PRNG keys), complex and tokens are opaque."""
+    # Of the commonest there is one object each, so that nothing need be looked up.
+    if dtype is _INT32:
+        return _INT32_INFO
+    if dtype is _FLOAT32:
+        return _FLOAT32_INFO
+    if dtype is _BOOL:
+        return _BOOL_INFO
     try:
         return _KNOWN[dtype]
     except KeyError:
@@ -61,3 +68,11 @@ def _measure(dtype: Any) -> DtypeInfo:
         return DtypeInfo("f", -_INFINITY, _INFINITY, real.bits, real.nmant + 1)
     except ValueError:
         return OPAQUE
+
+
+_INT32: Final = np.dtype(np.int32)
+_FLOAT32: Final = np.dtype(np.float32)
+_BOOL: Final = np.dtype(np.bool_)
+_INT32_INFO: Final = _measure(_INT32)
+_FLOAT32_INFO: Final = _measure(_FLOAT32)
+_BOOL_INFO: Final = _measure(_BOOL)

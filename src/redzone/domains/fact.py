@@ -190,12 +190,12 @@ def most(array: np.ndarray) -> Any:
 
 def every(flags: Any) -> bool:
     """Whether all of an array of bools, as a comparison yields it, are true: of a short one faster than by numpy."""
-    return b"\0" not in flags.tobytes() if flags.size <= _SHORT else bool(flags.all())
+    return 0 not in flags.tobytes() if flags.size <= _SHORT else bool(flags.all())
 
 
 def some(flags: Any) -> bool:
     """Whether any of them is."""
-    return b"\1" in flags.tobytes() if flags.size <= _SHORT else bool(flags.any())
+    return 1 in flags.tobytes() if flags.size <= _SHORT else bool(flags.any())
 
 
 def settle(lo: Any, hi: Any, nan: bool = False) -> Fact:

@@ -37,19 +37,19 @@ class Count(NamedTuple):
 
 def counts(program: Program, simple: int) -> list[Count]:
     """All such counts of integers in a program; `simple` is the kind of a plain step."""
-    sums = [s for s in program.steps if s.kind == simple and s.eqn.primitive is _SUM and len(s.ins) == 1]
+    sums = [s for s in program.steps if s.kind == simple and s.primitive is _SUM and len(s.ins) == 1]
     return [found for step in sums if (found := _count(program, step, simple)) is not None]
 
 
 def _count(program: Program, step: Step, simple: int) -> Count | None:
     axes, aval = step.eqn.params["axes"], step.eqn.outvars[0].aval
     made = program.defs.get(step.ins[0])
-    while made is not None and made.kind == simple and made.eqn.primitive is _CONVERT:
+    while made is not None and made.kind == simple and made.primitive is _CONVERT:
         made = program.defs.get(made.ins[0])
     if made is None or made.kind != simple or len(axes) != 1 or dtype_info(aval.dtype).kind not in "iu":
         return None
-    shape, turned = made.eqn.outvars[0].aval.shape, made.eqn.primitive in _TURNED
-    if (made.eqn.primitive not in _COUNTS and not turned) or shape != step.eqn.invars[0].aval.shape:
+    shape, turned = made.eqn.outvars[0].aval.shape, made.primitive in _TURNED
+    if (made.primitive not in _COUNTS and not turned) or shape != step.eqn.invars[0].aval.shape:
         return None
     axis = int(axes[0])
     size, first = shape[axis], 1 if turned else 0
@@ -62,7 +62,7 @@ def _count(program: Program, step: Step, simple: int) -> Count | None:
     array = _spread_from(program, made, 1 - first, (axis,), (size,), simple)
     if query is None or array is None:
         return None
-    right = _TURNED[made.eqn.primitive] if turned else _COUNTS[made.eqn.primitive]
+    right = _TURNED[made.primitive] if turned else _COUNTS[made.primitive]
     return Count(step.outs[0], array, query, size, right)
 
 
@@ -72,7 +72,7 @@ def _spread_from(program: Program, step: Step, position: int, dims: Any, shape: 
     if own == shape and (not shape or len(step.eqn.outvars[0].aval.shape) == len(shape)):
         return step.ins[position]
     made = program.defs.get(step.ins[position])
-    if made is None or made.kind != simple or made.eqn.primitive is not _SPREAD:
+    if made is None or made.kind != simple or made.primitive is not _SPREAD:
         return None
     if made.eqn.invars[0].aval.shape != shape or tuple(made.eqn.params["broadcast_dimensions"]) != dims:
         return None

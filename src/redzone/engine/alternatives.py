@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import Any, Final, NamedTuple
 
-from redzone.domains import dtype_info
 from redzone.engine.anew import is_anew
 from redzone.engine.levels import ALL
 from redzone.engine.program import Program, Step, made_by, source_of
@@ -60,10 +59,11 @@ def multiplied(step: Step, factor: int, level: Any) -> tuple[int, Any]:
 
 
 def _looked_for(program: Program, step: Step) -> Alternatives | None:
-    if step.rule is not _ADD or len(step.ins) != 2 or not dtype_info(step.eqn.outvars[0].aval.dtype).integral:
+    if step.rule is not _ADD or len(step.ins) != 2 or not step.yields().integral:
         return None
     shape = step.eqn.outvars[0].aval.shape
-    first, second = (_factors(program, slot, shape) for slot in step.ins)
+    first = _factors(program, step.ins[0], shape)
+    second = _factors(program, step.ins[1], shape) if first else []
     for these, those in ((first, second), (second, first)):
         for (flag, shaped), one in these:
             for (other, _), zero in those:
@@ -83,16 +83,19 @@ def _factors(program: Program, slot: int, shape: Any) -> list[tuple[_Operand, _O
     made = made_by(program, slot)
     if made is None or made.rule is not _MUL or len(made.ins) != 2 or made.eqn.outvars[0].aval.shape != shape:
         return []
-    shapes = [v.aval.shape for v in made.eqn.invars]
-    if any(one != () and one != shape for one in shapes):
-        return []
-    one, other = ((slot, one != ()) for slot, one in zip(made.ins, shapes, strict=True))
+    found: list[_Operand] = []
+    for slot, v in zip(made.ins, made.eqn.invars, strict=True):
+        own = v.aval.shape
+        if own and own != shape:
+            return []
+        found.append((slot, bool(own)))
+    one, other = found
     return [(one, other), (other, one)]
 
 
 def _one_less(program: Program, slot: int) -> int | None:
     made = made_by(program, slot)
-    if made is None or made.eqn.primitive is not _SUB or len(made.ins) != 2:
+    if made is None or made.primitive is not _SUB or len(made.ins) != 2:
         return None
     one = program.template[made.ins[0]]
     if one is None or one.step != 0 or type(one.lo) is not int or one.lo != 1:

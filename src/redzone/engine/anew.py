@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from redzone.domains import DtypeInfo, Fact, dtype_info, summarised
+from redzone.domains import DtypeInfo, Fact, summarised
 from redzone.engine.moved import LIMITS, MOVES
 from redzone.engine.products import ALIKE, DECIDED, ONCE, SUMS, TWOFOLD
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Program, Step
@@ -68,7 +68,7 @@ def _apart_by(program: Program, env: list[Any], slot: int, bound: float, known: 
 
 def _farther(env: list[Any], step: Step, each: list[float], bound: float) -> float:
     """How far apart what a step makes may be, given the same of its operands."""
-    primitive, info = step.eqn.primitive, dtype_info(step.eqn.outvars[0].aval.dtype)
+    primitive, info = step.primitive, step.yields()
     farthest = max(each, default=math.inf)
     if step.rule is SAME or primitive in _AS_FAR:
         return farthest
@@ -126,16 +126,15 @@ def _kept_as_they_are(step: Step, before: set[int]) -> list[int]:
 
 
 def _may_be_first(step: Step) -> bool:
-    return step.kind in (COND, SCAN, WHILE, CALL) or (step.kind == SIMPLE and step.eqn.primitive in DECIDED)
+    return step.kind in (COND, SCAN, WHILE, CALL) or (step.kind == SIMPLE and step.primitive in DECIDED)
 
 
 def _may_be_anew(program: Program, step: Step, before: list[bool]) -> bool:
     """Whether anything of a plain step is to be looked at: one of its operands, or how it is computed itself."""
-    eqn = step.eqn
     for slot in step.ins:
         if before[slot]:
             return True
-    return eqn.primitive in SUMS or id(eqn) in program.computed
+    return step.primitive in SUMS or (len(program.computed) > 0 and id(step.eqn) in program.computed)
 
 
 def _is_anew(program: Program, step: Step, before: set[int]) -> bool:
@@ -148,11 +147,11 @@ def _is_anew(program: Program, step: Step, before: set[int]) -> bool:
     if step.kind != SIMPLE:
         how = program.computed.get(id(step.eqn), ONCE)
         return how == TWOFOLD or (how == ALIKE and not before.isdisjoint(step.reads()))
-    info = dtype_info(getattr(step.eqn.outvars[0].aval, "dtype", None))
+    info = step.yields()
     if info.kind == "b":
         return False
     # What was not looked at when it was made a step may be anything.
-    how = program.computed.get(id(step.eqn), TWOFOLD if step.eqn.primitive in SUMS else ALIKE)
+    how = program.computed.get(id(step.eqn), TWOFOLD if step.primitive in SUMS else ALIKE)
     if not info.integral and how != ALIKE:
         return how == TWOFOLD
     return not before.isdisjoint(step.ins)
@@ -169,7 +168,7 @@ def are_flags_anew(program: Program, slot: int) -> bool:
             return True
         if step is None or step.kind != SIMPLE:
             continue
-        primitive, info = step.eqn.primitive, dtype_info(getattr(step.eqn.outvars[0].aval, "dtype", None))
+        primitive, info = step.primitive, step.yields()
         if (info.kind == "b" and primitive not in _REDUCED) or step.rule is SAME or primitive in _MADE_OF_FLAGS:
             waiting += step.ins
     return False

@@ -150,7 +150,7 @@ def is_thrown_away(program: Program, slot: int) -> bool:
         if step is None or not entered:
             continue
         behind, rest = inside, step.reads()
-        if step.kind == SIMPLE and step.eqn.primitive is _SELECT and len(step.ins) == len(step.eqn.invars):
+        if step.kind == SIMPLE and step.primitive is _SELECT and len(step.ins) == len(step.eqn.invars):
             if _is_operand_of_branch(program, step):
                 number = _chooser(program, step.ins[0])
                 if number is None or number not in inside:
@@ -180,7 +180,7 @@ def _follow(
 
 def _is_operand_of_branch(program: Program, step: Step) -> bool:
     """Whether a select is such an operand; further vmaps may have spread both of its cases, each by itself."""
-    if step.kind != SIMPLE or step.eqn.primitive is not _SELECT or len(step.ins) != 3:
+    if step.kind != SIMPLE or step.primitive is not _SELECT or len(step.ins) != 3:
         return False
     stopped = program.defs.get(_spread_from(program, step.ins[1]))
     if stopped is None or stopped.kind != SIMPLE or stopped.eqn.primitive is not _STOP:
@@ -191,14 +191,14 @@ def _is_operand_of_branch(program: Program, step: Step) -> bool:
 def _chooser(program: Program, slot: int) -> int | None:
     """The number of the branch that a comparison is about."""
     step = program.defs.get(_spread_from(program, slot))
-    if step is None or step.kind != SIMPLE or step.eqn.primitive is not _EQ:
+    if step is None or step.kind != SIMPLE or step.primitive is not _EQ:
         return None
     return _spread_from(program, step.ins[0])
 
 
 def _spread_from(program: Program, slot: int) -> int:
     step = program.defs.get(slot)
-    while step is not None and step.kind == SIMPLE and step.eqn.primitive in _SPREAD:
+    while step is not None and step.kind == SIMPLE and step.primitive in _SPREAD:
         slot = step.ins[0]
         step = program.defs.get(slot)
     return slot

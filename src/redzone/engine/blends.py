@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from redzone.domains import FALSE, Fact, dtype_info, join, leq, meet
+from redzone.domains import FALSE, Fact, join, leq, meet
 from redzone.engine.alternatives import Alternatives, alternatives, multiplied, negated
 from redzone.engine.kinds import asked_by, narrows
 from redzone.engine.levels import ALL, HERE
@@ -91,7 +91,7 @@ def _one_or_the_other(runner: Runner, program: Program, env: list[Any], either: 
 
 def _factors(program: Program, env: list[Any], step: Step) -> list[tuple[int, bool]] | None:
     """What a sum or product is looked at with and without; None while no operand is a condition that is open."""
-    if not dtype_info(step.eqn.outvars[0].aval.dtype).integral:
+    if not step.yields().integral:
         return []
     if step.rule is _ADD and (found := _indicators(program, step)):
         return found

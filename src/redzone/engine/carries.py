@@ -56,7 +56,8 @@ class _Reading:
         """The inputs that are read for these results and were not read before."""
         new = [i for i in asked if i not in self.wanted]
         self.wanted.update(new)
-        return self.read([self.jaxpr.outvars[i] for i in new])
+        outvars = self.jaxpr.outvars
+        return self.read([outvars[i] for i in new])
 
     def read(self, waiting: list[Any]) -> list[int]:
         """The inputs that are read for these atoms and were not read before; carries are followed around."""

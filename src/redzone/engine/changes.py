@@ -51,7 +51,7 @@ def change_of(body: Program, env: list[Any], first: int, slot: int, depth: int =
         return None
     if step.rule is SAME:
         return change_of(body, env, first, step.ins[0], depth - 1)
-    primitive = step.eqn.primitive
+    primitive = step.primitive
     if primitive is _ADD or primitive is _SUB:
         pairs = ((0, 1), (1, 0)) if primitive is _ADD else ((0, 1),)
         for mine, other in pairs:
@@ -110,7 +110,7 @@ def added_at_most(body: Program, env: list[Any], first: int, slot: int, up: bool
         before = again(start) if carry >= 0 else None
         by = moved_by(step, env, carry, change_of, depth - 1) if before is not None else None
         return None if before is None or by is None else before + max(by[1] if up else -by[0], 0)
-    primitive = step.eqn.primitive if step.kind == SIMPLE else None
+    primitive = step.primitive if step.kind == SIMPLE else None
     if step.rule is SAME and step.kind == SIMPLE:
         return again(step.ins[0])
     if primitive is _SELECT:
@@ -172,7 +172,7 @@ def _one_of_several(body: Program, env: list[Any], first: int, step: Step, slot:
     """As `changed_or_set`, of a step that yields one of several values."""
     if step.kind == COND:
         return _either(_in_branches(step, first, step.outs.index(slot), depth), None)
-    primitive = step.eqn.primitive if step.kind == SIMPLE else None
+    primitive = step.primitive if step.kind == SIMPLE else None
     several = [changed_or_set(body, env, first, case, depth) for case in step.ins] if primitive in _LIMITS else []
     if primitive is _CLAMP:
         low, value, high = several
@@ -245,9 +245,9 @@ def counted_by(body: Program, slot: int, out: int) -> int | None:
         step = body.defs.get(step.ins[0])
     if step is None or step.kind != SIMPLE or dtype_info(step.eqn.outvars[0].aval.dtype).kind not in "iu":
         return None
-    if step.eqn.primitive is _ADD and slot in step.ins:
+    if step.primitive is _ADD and slot in step.ins:
         other, sign = step.ins[1] if step.ins[0] == slot else step.ins[0], 1
-    elif step.eqn.primitive is _SUB and step.ins[0] == slot:
+    elif step.primitive is _SUB and step.ins[0] == slot:
         other, sign = step.ins[1], -1
     else:
         return None

@@ -163,7 +163,7 @@ class Condition:
     def again(self, slot: int, truth: int) -> dict[Step, Fact]:
         """Comparisons in the body of what a part of the condition compares, `i < n`, and how they come out with it."""
         made = self.test.defs.get(slot)
-        if made is None or made.kind != SIMPLE or made.eqn.primitive not in COMPARISONS:
+        if made is None or made.kind != SIMPLE or made.primitive not in COMPARISONS:
             return {}
         body, shape = self.step.bodies[0], self.step.extra
         given, first = shape.given, shape.cond_consts
@@ -171,7 +171,7 @@ class Condition:
         inside = {p - shape.consts if p >= shape.consts else -1 - given[first + p]: s for p, s in body.inputs}
         asked = {s: p - first if p >= first else -1 - given[p] for p, s in self.test.inputs}
         places = tuple([inside.get(asked.get(source), -1) for source in made.ins])
-        return {} if -1 in places else comparisons(body, places, made.eqn.primitive.name, truth)
+        return {} if -1 in places else comparisons(body, places, made.primitive.name, truth)
 
     def _implied(self, env: list[Any], holding: tuple[tuple[int, int], ...]) -> dict[int, Fact] | None:
         refiner = Refiner(self.test, env)

@@ -39,8 +39,8 @@ def parts_of(program: Program, slot: int, truth: int) -> tuple[tuple[int, int], 
     while waiting:
         at, value = waiting.pop()
         step = program.defs.get(at)
-        primitive = step.eqn.primitive if step is not None and step.kind == SIMPLE else None
-        if step is not None and primitive is _CONVERT and dtype_info(step.eqn.invars[0].aval.dtype).kind == "b":
+        primitive = step.primitive if step is not None and step.kind == SIMPLE else None
+        if step is not None and primitive is _CONVERT and step.given().kind == "b":
             # The number of a branch, 0 or 1, which a bool was converted to.
             waiting.append((step.ins[0], value))
             continue
@@ -69,9 +69,9 @@ def alternatives(program: Program, condition: int, truth: int = 1) -> list[Parts
     while waiting:
         slot, value = waiting.pop()
         step = program.defs.get(slot)
-        if step is None or step.kind != SIMPLE or dtype_info(step.eqn.outvars[0].aval.dtype).kind != "b":
+        if step is None or step.kind != SIMPLE or step.yields().kind != "b":
             continue
-        primitive = step.eqn.primitive
+        primitive = step.primitive
         if primitive in (_AND, _OR, _NOT) and len(step.ins) != len(step.eqn.invars):
             continue
         if primitive is _NOT:

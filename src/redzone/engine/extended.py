@@ -155,7 +155,7 @@ class Extended:
         old, new = self.inlined.program, Program(self.inlined.program.jaxpr)
         new.steps, new.template = [*old.steps, *self.steps], self.template
         new.inputs, new.outs = [*old.inputs, *self.more], old.outs
-        new.defs = {**old.defs, **{step.outs[0]: step for step in self.steps}}
+        new.defs = old.defs.with_more(self.steps)
         masks = list(old.behind())
         masks += [
             0 if self.template[slot] is not None else BITS[slot % SIGNATURE]

@@ -87,7 +87,7 @@ def first_of(program: Program, step: Step) -> First | None:
     if made is None or step.ins[0] in program.unknown:
         return None
     how = CHOSEN.get(made.rule) if made.rule is not None else None
-    if (how is None and made.eqn.primitive is not _ARGMAX) or not tells_places(made.eqn):
+    if (how is None and made.primitive is not _ARGMAX) or not tells_places(made.eqn):
         return None
     flags, among = made.ins[0], made.eqn.invars[0].aval
     if (how is None and dtype_info(among.dtype).kind != "b") or among.shape != shape or flags in program.unknown:
@@ -130,7 +130,7 @@ def _counts(program: Program, flags: int) -> tuple[int, ...]:
     """Whether any of the bools is true, or how many are: the slots, 0 where none is."""
     found = []
     for step in program.steps:
-        if step.kind == SIMPLE and step.eqn.primitive in (_ANY, _MAX, _SUM) and len(step.eqn.params["axes"]) == 1:
+        if step.kind == SIMPLE and step.primitive in (_ANY, _MAX, _SUM) and len(step.eqn.params["axes"]) == 1:
             source = program.defs.get(step.ins[0])
             while source is not None and source.kind == SIMPLE and source.outs[0] != flags and _is_flags(source):
                 source = program.defs.get(source.ins[0])
@@ -143,14 +143,14 @@ def _is_flags(step: Step) -> bool:
     """Whether a step makes numbers that are 0 where its bools are false, or gives them another name."""
     if step.rule is SAME:
         return True
-    return step.eqn.primitive is _CONVERT and dtype_info(step.eqn.invars[0].aval.dtype).kind == "b"
+    return step.primitive is _CONVERT and dtype_info(step.eqn.invars[0].aval.dtype).kind == "b"
 
 
 def _index(program: Program, slot: int) -> Step | None:
     """The step that makes an index, before the wrap of a negative one."""
     made = program.defs.get(slot)
     while made is not None and made.kind == SIMPLE:
-        if made.eqn.primitive is _SELECT and wrapped_by(program, made) is not None:
+        if made.primitive is _SELECT and wrapped_by(program, made) is not None:
             made = program.defs.get(made.ins[1])
         elif made.rule is SAME:
             made = program.defs.get(made.ins[0])

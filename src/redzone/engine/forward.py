@@ -308,7 +308,7 @@ class Runner:
         if not is_inconclusive(error):
             if self.strict:
                 raise error
-            self.failures[step.eqn.primitive.name] += 1
+            self.failures[step.primitive.name] += 1
         return [top_of(v) for v in step.eqn.outvars]
 
     def watch(self, program: Program, env: list[Any]) -> None:

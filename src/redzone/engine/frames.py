@@ -135,9 +135,11 @@ class Frame:
         "bindings",
         "call",
         "consts",
+        "eqns",
         "floats",
         "inputs",
         "jaxpr",
+        "made",
         "parent",
         "pending",
         "rows",
@@ -170,10 +172,18 @@ class Frame:
         """By variable: the constants that it was made with, one after the other."""
         self.call: Any = None
         """The equation of the parent that does nothing but run this."""
+        self.eqns: list[Any] = []
+        """The equations, from when they are gone through."""
+        self.made: dict[Any, tuple[int, Any]] | None = None
+        """Which equation makes each variable, once somebody asked."""
 
     def maker(self, var: Any) -> Any:
         """The equation that makes a variable, None for an input."""
-        return self.slicer.inventory.wiring.maker(self.jaxpr, var)
+        made = self.made
+        if made is None:
+            made = self.made = self.slicer.inventory.wiring.made(self.jaxpr)
+        found = made.get(var)
+        return None if found is None else found[1]
 
     def outer(self, atom: Any) -> tuple[Frame, Any]:
         """What an atom is where it comes from: of an argument, what the caller calls it, and there."""

@@ -63,7 +63,7 @@ def one_of_each(program: Program, env: list[Any], step: Step, axis: int) -> Fact
     if known is None:
         plain = dtype_info(step.eqn.outvars[0].aval.dtype).kind in "iu" and program.unknown.isdisjoint(step.ins)
         found = list[Hot]()
-        if plain and step.eqn.primitive is _SUM and len(step.eqn.params["axes"]) == 1:
+        if plain and step.primitive is _SUM and len(step.eqn.params["axes"]) == 1:
             gone, shape = int(step.eqn.params["axes"][0]), step.eqn.invars[0].aval.shape
             found = _candidates(program, step.ins[0], axis + (axis >= gone), shape)
         known = program.memo["one of each", step.outs[0], axis] = tuple(found)
@@ -99,7 +99,7 @@ def dotted(program: Program, env: list[Any], step: Step) -> Fact:
 
 def picked(program: Program, step: Step) -> int | None:
     """The slot of what a product of arrays may pick elements of; None for another product."""
-    return next((hot.value for hot in terms_of_one(program, step)), None) if step.eqn.primitive is _DOT else None
+    return next((hot.value for hot in terms_of_one(program, step)), None) if step.primitive is _DOT else None
 
 
 def terms_of_one(program: Program, step: Step) -> tuple[Hot, ...]:
@@ -108,9 +108,9 @@ def terms_of_one(program: Program, step: Step) -> tuple[Hot, ...]:
     if known is None:
         plain = dtype_info(step.eqn.outvars[0].aval.dtype).kind in "iu" and program.unknown.isdisjoint(step.ins)
         found = list[Hot]()
-        if plain and step.eqn.primitive is _SUM and len(step.eqn.params["axes"]) == 1:
+        if plain and step.primitive is _SUM and len(step.eqn.params["axes"]) == 1:
             found = _candidates(program, step.ins[0], int(step.eqn.params["axes"][0]), step.eqn.invars[0].aval.shape)
-        elif plain and step.eqn.primitive is _DOT and len(step.eqn.params["dimension_numbers"][0][0]) == 1:
+        elif plain and step.primitive is _DOT and len(step.eqn.params["dimension_numbers"][0][0]) == 1:
             found = _picking(program, step)
         known = program.memo["hot", step.outs[0]] = tuple(found)
         step.volatile = step.volatile or bool(known)
@@ -177,9 +177,9 @@ def _shape_at(term: Step, slot: int) -> Any:
 def _flags(program: Program, slot: int) -> Step | None:
     """The comparison that numbers, 1 where it holds and 0 elsewhere, were made from."""
     made = made_by(program, slot)
-    while made is not None and made.eqn.primitive is _CONVERT:
+    while made is not None and made.primitive is _CONVERT:
         made = made_by(program, made.ins[0])
-    whole = made is not None and made.eqn.primitive is _EQ and len(made.ins) == 2
+    whole = made is not None and made.primitive is _EQ and len(made.ins) == 2
     return made if whole and made is not None and program.unknown.isdisjoint(made.ins) else None
 
 
@@ -189,7 +189,7 @@ def _is_same_along(program: Program, equal: Step, position: int, axis: int) -> b
     if not shape or (type(shape[axis]) is int and shape[axis] == 1):
         return True
     made = made_by(program, equal.ins[position])
-    if made is None or made.eqn.primitive is not _BROADCAST or made.eqn.outvars[0].aval.shape != shape:
+    if made is None or made.primitive is not _BROADCAST or made.eqn.outvars[0].aval.shape != shape:
         return False
     dims, source = made.eqn.params["broadcast_dimensions"], made.eqn.invars[0].aval.shape
     return axis not in dims or source[tuple(dims).index(axis)] == 1

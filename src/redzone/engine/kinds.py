@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from redzone.domains import dtype_info
 from redzone.engine.idioms import FLOOR_DIVIDE, REMAINDER
 from redzone.engine.program import BITS, COND, SIGNATURE, SIMPLE, Program
 from redzone.frontend.compat import primitives
@@ -92,7 +91,7 @@ def narrows(program: Program, slot: int) -> int:
                     continue
                 mask |= known[again]
         elif step.kind == SIMPLE:
-            if step.eqn.primitive in KIND or step.rule is SAME or step.rule in _DIVIDING:
+            if step.primitive in KIND or step.rule is SAME or step.rule in _DIVIDING:
                 for source in step.ins:
                     if template[source] is None:
                         behind = known[source]
@@ -102,11 +101,15 @@ def narrows(program: Program, slot: int) -> int:
                             waiting.append(source)
                 if len(waiting) > count:
                     continue
-            for _, other in compared.get(step.ins, ()) if compared else ():
-                mask |= BITS[other % SIGNATURE]
-            for pair in (step.ins, step.ins[::-1]) if searched and len(step.ins) == 2 else ():
-                for place in searched.get(pair, ()):
-                    mask |= BITS[place.out % SIGNATURE]
+            if compared:
+                others = compared.get(step.ins)
+                if others is not None:
+                    for _, other in others:
+                        mask |= BITS[other % SIGNATURE]
+            if searched and len(step.ins) == 2:
+                for pair in (step.ins, step.ins[::-1]):
+                    for place in searched.get(pair, ()):
+                        mask |= BITS[place.out % SIGNATURE]
         elif step.kind == COND:
             # What else its branches yield, and which was taken, as far as a number says that.
             for out in step.outs:
@@ -124,6 +127,6 @@ def narrows(program: Program, slot: int) -> int:
 def asked_by(program: Program, slot: int) -> int:
     """The bool that a branch number was made from, if it was; the number itself elsewhere."""
     step = program.defs.get(slot)
-    if step is not None and step.kind == SIMPLE and step.eqn.primitive is _CONVERT:
-        return step.ins[0] if dtype_info(step.eqn.invars[0].aval.dtype).kind == "b" else slot
+    if step is not None and step.kind == SIMPLE and step.primitive is _CONVERT:
+        return step.ins[0] if step.given().kind == "b" else slot
     return slot

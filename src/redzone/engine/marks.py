@@ -64,7 +64,7 @@ def tests_of(program: Program, flag: int, truth: bool = True, deep: int = DEEP) 
     step = made_by(program, flag)
     if step is None or not deep:
         return [(source_of(program, flag), Unmarked(int(truth), int(truth)))] if step is None and deep else []
-    primitive = step.eqn.primitive
+    primitive = step.primitive
     if primitive is _NOT and step.given().kind == "b":
         return tests_of(program, step.ins[0], not truth, deep - 1)
     if primitive is _AND and truth and step.given().kind == "b":
@@ -98,9 +98,9 @@ def _number(program: Program, slot: int) -> int | None:
 def read_at(program: Program, env: list[Any], slot: int, array: int) -> tuple[int, ...] | None:
     """The places, all inside, at which a number was read from an array; None for another."""
     step = made_by(program, slot)
-    while step is not None and step.eqn.primitive in _RESHAPES and _is_single(step.eqn.invars[0]):
+    while step is not None and step.primitive in _RESHAPES and _is_single(step.eqn.invars[0]):
         step = made_by(program, step.ins[0])
-    if step is None or step.eqn.primitive is not _READ or source_of(program, step.ins[0]) != array:
+    if step is None or step.primitive is not _READ or source_of(program, step.ins[0]) != array:
         return None
     shape = step.eqn.invars[0].aval.shape
     if any(n != 1 for n in step.eqn.params["slice_sizes"]):
@@ -137,9 +137,9 @@ def plain(program: Program, slot: int) -> int:
 def _only_moves(step: Step) -> bool:
     """Whether a step gives a single number another shape, or the same integer another type that holds it."""
     given, result = step.eqn.invars[0], step.eqn.outvars[0]
-    if step.eqn.primitive in _RESHAPES:
+    if step.primitive in _RESHAPES:
         return _is_single(given) and _is_single(result)
-    return step.eqn.primitive is _CONVERT and bool(given.aval.dtype == result.aval.dtype)
+    return step.primitive is _CONVERT and bool(given.aval.dtype == result.aval.dtype)
 
 
 def _is_single(atom: Any) -> bool:
@@ -159,7 +159,7 @@ def written_at(program: Program, step: Step) -> tuple[int, ...] | None:
     if rank == 1:
         return (plain(program, step.ins[1]),)
     made = made_by(program, step.ins[1])
-    if made is None or made.eqn.primitive is not _CONCATENATE or len(made.ins) != rank:
+    if made is None or made.primitive is not _CONCATENATE or len(made.ins) != rank:
         return None
     return tuple([plain(program, slot) for slot in made.ins])
 
@@ -177,11 +177,11 @@ def rises_by_one(
     step = made_by(program, slot)
     if step is None:
         return False
-    if chosen and step.eqn.primitive is _ADD and _adds_one(program, step, array):
+    if chosen and step.primitive is _ADD and _adds_one(program, step, array):
         return True
-    if step.eqn.primitive in _RESHAPES or step.eqn.primitive is _READ:
+    if step.primitive in _RESHAPES or step.primitive is _READ:
         return _is_read(program, slot, array)
-    if step.eqn.primitive is _SELECT and len(step.ins) == 3:
+    if step.primitive is _SELECT and len(step.ins) == 3:
         which, kept, more = step.ins
         if flag is None or plain(program, which) != plain(program, flag) or are_flags_anew(program, which):
             return False
@@ -201,9 +201,9 @@ def _adds_one(program: Program, step: Step, array: int) -> bool:
 def _is_read(program: Program, slot: int, array: int) -> bool:
     """Whether a number is an element of an array."""
     step = made_by(program, slot)
-    while step is not None and step.eqn.primitive in _RESHAPES:
+    while step is not None and step.primitive in _RESHAPES:
         step = made_by(program, step.ins[0])
-    return step is not None and step.eqn.primitive is _READ and source_of(program, step.ins[0]) == array
+    return step is not None and step.primitive is _READ and source_of(program, step.ins[0]) == array
 
 
 def only_marks(program: Program, env: list[Any], last: int, first: int, unmarked: Unmarked) -> bool:
@@ -213,7 +213,7 @@ def only_marks(program: Program, env: list[Any], last: int, first: int, unmarked
         if slot == source_of(program, first):
             return True
         step = made_by(program, slot)
-        if step is None or step.eqn.primitive is not _SCATTER or not sets_marks(env, step, unmarked):
+        if step is None or step.primitive is not _SCATTER or not sets_marks(env, step, unmarked):
             return False
         slot = source_of(program, step.ins[0])
     return False
@@ -260,14 +260,14 @@ def one_written(program: Program, env: list[Any], slot: int) -> tuple[Fact, Fact
     step = made_by(program, slot)
     if step is None or len(step.ins) < 2:
         return None
-    if step.eqn.primitive is _SCATTER:
+    if step.primitive is _SCATTER:
         places = written_at(program, step)
         value, before = env[step.ins[2]], env[step.ins[0]]
         if places is None or value is None or before is None or type(summarised(value).lo) is not int:
             return None
         return (summarised(value), before) if _are_inside(program, env, places, step.eqn.invars[0].aval.shape) else None
     shape = step.eqn.outvars[0].aval.shape
-    if step.eqn.primitive is not _EQ or len(shape) != 1 or type(shape[0]) is not int:
+    if step.primitive is not _EQ or len(shape) != 1 or type(shape[0]) is not int:
         return None
     for one, other in (step.ins, step.ins[::-1]):
         counted = made_by(program, one)
@@ -280,7 +280,7 @@ def one_written(program: Program, env: list[Any], slot: int) -> tuple[Fact, Fact
 def _spread(program: Program, slot: int) -> int:
     """The number that an array holds in all its elements, or the array."""
     made = made_by(program, slot)
-    spreads = made is not None and made.eqn.primitive in _RESHAPES and made.eqn.invars[0].aval.shape == ()
+    spreads = made is not None and made.primitive in _RESHAPES and made.eqn.invars[0].aval.shape == ()
     return plain(program, made.ins[0]) if made is not None and spreads else slot
 
 

@@ -32,7 +32,7 @@ def summed(program: Program, env: list[Any], step: Step) -> Fact:
     info = dtype_info(step.eqn.outvars[0].aval.dtype)
     if info.kind not in "iu":
         return plain
-    if not plain.kept and step.eqn.primitive is _CUMSUM:
+    if not plain.kept and step.primitive is _CUMSUM:
         plain = _growing(step.eqn, env[step.ins[0]], info, 1) or plain
     bounds = _mass(program, env, step.ins[0], info, _summed_over(step.eqn))
     if bounds is None:
@@ -127,7 +127,7 @@ def _mass(
     has its own: along a batch, and along a window that always starts at 0.
     """
     made = made_by(program, slot)
-    if made is None or made.eqn.primitive is not _SCATTER_ADD:
+    if made is None or made.primitive is not _SCATTER_ADD:
         return None
     base, updates = summarised(env[made.ins[0]]), summarised(env[made.ins[2]])
     if info.kind not in "iu" or base.lo != 0 or base.hi != 0:
@@ -147,7 +147,7 @@ def _mass_of_ones(program: Program, env: list[Any], step: Step, info: DtypeInfo)
     `counts = (keys[:, None] == arange(k)).sum(0)`: however many there are of each, together there are as many as keys.
     """
     made, axes = made_by(program, step.ins[0]), _summed_over(step.eqn)
-    if made is None or made.eqn.primitive is not _SUM or len(axes) != 1 or len(made.eqn.params["axes"]) != 1:
+    if made is None or made.primitive is not _SUM or len(axes) != 1 or len(made.eqn.params["axes"]) != 1:
         return None
     count = made.eqn.invars[0].aval.shape[made.eqn.params["axes"][0]]
     each = one_of_each(program, env, made, int(axes[0])) if type(count) is int else None

@@ -33,6 +33,7 @@ MOVES: Final = named(
 #: What is nothing to the compiler but another name.
 NAMES: Final = named("name", "pvary", "pcast", "sharding_constraint", "mesh_cast", "reshard") | {assume_p}
 LIMITS: Final = named("max", "min", "clamp")
+_RENAMES: Final = MOVES | NAMES
 _CONVERT: Final = _P["convert_element_type_p"]
 _MUL: Final = _P["mul_p"]
 _BARRIER: Final = _P.get("optimization_barrier_p")
@@ -55,26 +56,25 @@ def source(frame: Frame, atom: Any) -> tuple[Frame, Any, Any]:
             # Only of the whole program it is known that nothing is put together with what makes its inputs.
             whole = frame.parent is None and frame.jaxpr is frame.slicer.inventory.keep[0]
             return frame, atom, INPUT if whole else GIVEN
-        if made.primitive in CALLS and made.primitive is not SHARD_MAP_P:
+        primitive = made.primitive
+        if primitive in _RENAMES:
+            atom = made.invars[0]
+        elif primitive in CALLS and primitive is not SHARD_MAP_P:
             inner = called(frame, made, atom)
             if inner is None:
-                return frame, atom, made.primitive
+                return frame, atom, primitive
             frame, atom = inner
-        elif (
-            made.primitive in MOVES
-            or made.primitive in NAMES
-            or (made.primitive is _CONVERT and made.invars[0].aval.dtype == made.outvars[0].aval.dtype)
-        ):
+        elif primitive is _CONVERT and made.invars[0].aval.dtype == made.outvars[0].aval.dtype:
             atom = made.invars[0]
-        elif made.primitive is _CONVERT and not dtype_info(made.invars[0].aval.dtype).integral:
+        elif primitive is _CONVERT and not dtype_info(made.invars[0].aval.dtype).integral:
             return frame, atom, _MUL  # Nobody knows what becomes of a number that is made in another type.
-        elif made.primitive is _BARRIER:
+        elif primitive is _BARRIER:
             # It is gone before anything is fused.
             atom = made.invars[made.outvars.index(atom)]
         else:
-            kept = unlimited(frame, made) if made.primitive in LIMITS else None
+            kept = unlimited(frame, made) if primitive in LIMITS else None
             if kept is None:
-                return frame, atom, made.primitive
+                return frame, atom, primitive
             atom = kept
     return frame, atom, CONSTANT
 

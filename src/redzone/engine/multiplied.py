@@ -77,11 +77,12 @@ class _Walk:
         constants: dict[Any, float | None] = {}
         self.left -= len(frame.jaxpr.eqns)
         for eqn, is_read in self.lasting(frame.jaxpr, asked) if self.left >= 0 else ():
+            primitive = eqn.primitive
             given = [0 if type(v) is Literal else bits.get(v, 0) for v in eqn.invars]
             inputs, outvars = 0, eqn.outvars
             for one in given:
                 inputs |= one
-            if eqn.primitive not in PLAIN and (results := self.inside(frame, eqn, given, inputs, is_read)) is not None:
+            if primitive not in PLAIN and (results := self.inside(frame, eqn, given, inputs, is_read)) is not None:
                 if is_read:
                     bits.update(zip(outvars, results, strict=True))
                 continue
@@ -91,7 +92,7 @@ class _Walk:
                 constant = _constant(frame, eqn, given, constants)
                 if constant != 1.0:
                     constants[outvars[0]] = constant
-                if eqn.primitive not in _PLAIN:
+                if primitive not in _PLAIN:
                     self.found[named_by(frame, eqn)] = Product(inputs, constant)
         return [0 if type(v) is Literal else bits.get(v, 0) for v in frame.jaxpr.outvars]
 
@@ -124,6 +125,9 @@ class _Walk:
         primitive = eqn.primitive
         if primitive in PLAIN:
             return primitive not in _PLAIN and not _is_integral(eqn)
+        key = CALLS.get(primitive)
+        if key is not None:
+            return self.has_products(open_jaxpr(eqn.params[key])[0])
         some = [open_jaxpr(one)[0] for one in inner_jaxprs(eqn.params)]
         return any(self.has_products(inner) for inner in some) if some else not _is_integral(eqn)
 

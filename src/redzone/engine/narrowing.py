@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from redzone.domains import Fact, dtype_info, meet, settle, summarised
+from redzone.domains import Fact, meet, settle, summarised
 from redzone.domains.fact import SHORT, is_small, some, strided
 from redzone.domains.symbolic import is_inconclusive
 from redzone.engine.anew import apart_by, are_flags_anew, computed_anew
@@ -306,7 +306,7 @@ class Narrowing:
     def is_flag_anew(self, slot: int) -> bool:
         """Whether a bool may come out in another way in another place."""
         step = self.defs.get(slot)
-        is_flag = step is not None and dtype_info(getattr(step.eqn.outvars[0].aval, "dtype", None)).kind == "b"
+        is_flag = step is not None and step.yields().kind == "b"
         return is_flag and are_flags_anew(self.program, slot)
 
     def backward(self, step: Step, kind: str, fact: Fact, level: Any) -> None:
@@ -329,7 +329,7 @@ class Narrowing:
             self.narrow(step.ins[0], fact, level)
         elif kind == "move":
             if level is ALL:
-                if step.eqn.primitive.name == "slice":
+                if step.primitive.name == "slice":
                     self.narrow_part(step, fact)
                 elif has_elements(step.eqn.outvars[0].aval):
                     self.narrow(step.ins[0], summarised(fact), ALL)
@@ -365,7 +365,7 @@ class Narrowing:
         shape, old, fact = step.eqn.invars[0].aval.shape, self.current(step.ins[0], ALL), summarised(fact)
         if any(type(n) is not int for n in shape) or not 1 < math.prod(shape) <= SHORT or not is_small(old):
             return
-        kind = dtype_info(step.eqn.outvars[0].aval.dtype).kind
+        kind = step.yields().kind
         if not is_small(fact) or kind not in "biuf":
             return
         p = step.eqn.params

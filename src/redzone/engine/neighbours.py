@@ -99,7 +99,7 @@ def _comparisons(program: Program, condition: int) -> list[tuple[Step, Any]]:
         step = program.defs.get(slot)
         if step is None or step.kind != SIMPLE or len(waiting) > 16:
             continue
-        primitive = step.eqn.primitive
+        primitive = step.primitive
         if primitive in _LESS:
             holds = primitive if truth else _CONTRARY.get(primitive)
             if holds is not None and len(step.ins) == 2:
@@ -150,16 +150,16 @@ def _term(program: Program, refiner: Refiner, slot: int) -> Term | None:
     if cut is not None:
         return Term(cut, 0, 0, None)
     step = _plain(program, slot)
-    if step is None or len(step.ins) != 2 or (step.eqn.primitive is not _ADD and step.eqn.primitive is not _SUB):
+    if step is None or len(step.ins) != 2 or (step.primitive is not _ADD and step.primitive is not _SUB):
         return None
     out = step.eqn.outvars[0].aval
-    for k in (0, 1) if step.eqn.primitive is _ADD else (0,):
+    for k in (0, 1) if step.primitive is _ADD else (0,):
         cut, by = _whole_cut(program, step.ins[k]), refiner.current(step.ins[1 - k], ALL)
         if cut is None or by is None or step.eqn.invars[k].aval.shape != out.shape:
             continue
         added = summarised(by)
         if type(added.lo) is int and type(added.hi) is int:
-            lo, hi = (added.lo, added.hi) if step.eqn.primitive is _ADD else (-added.hi, -added.lo)
+            lo, hi = (added.lo, added.hi) if step.primitive is _ADD else (-added.hi, -added.lo)
             return Term(cut, lo, hi, dtype_info(out.dtype))
     return None
 
@@ -167,9 +167,9 @@ def _term(program: Program, refiner: Refiner, slot: int) -> Term | None:
 def _apart(program: Program, refiner: Refiner, slot: int) -> tuple[Rows, Apart] | None:
     """For a difference of neighbours, or its absolute value: what is known of the difference."""
     step = _plain(program, slot)
-    if step is not None and step.eqn.primitive is _ABS:
+    if step is not None and step.primitive is _ABS:
         step = _plain(program, step.ins[0])
-    if step is None or step.eqn.primitive is not _SUB or len(step.ins) != 2:
+    if step is None or step.primitive is not _SUB or len(step.ins) != 2:
         return None
     info = dtype_info(step.eqn.outvars[0].aval.dtype)
     first, second = (_whole_cut(program, s) for s in step.ins)
@@ -198,7 +198,7 @@ def _whole_cut(program: Program, slot: int) -> Cut | None:
 
 
 def _is_widened(step: Step) -> bool:
-    if step.eqn.primitive is not _CONVERT:
+    if step.primitive is not _CONVERT:
         return False
     source, target = (dtype_info(v.aval.dtype) for v in (step.eqn.invars[0], step.eqn.outvars[0]))
     if source.kind not in "iu" or target.kind not in "iu":

@@ -83,10 +83,10 @@ def _looked_for(program: Program, slot: int) -> Terms | None:
 def _tested(program: Program, flag: int, shape: Any) -> tuple[int, int] | None:
     """The number and the value of it that a flag, of this shape as the number is, says is there."""
     made = made_by(program, flag)
-    if made is None or made.eqn.primitive is not _CONVERT:
+    if made is None or made.primitive is not _CONVERT:
         return None
     test = made_by(program, made.ins[0])
-    if test is None or test.kind != SIMPLE or test.eqn.primitive is not _EQ or test.eqn.invars[0].aval.shape != shape:
+    if test is None or test.kind != SIMPLE or test.primitive is not _EQ or test.eqn.invars[0].aval.shape != shape:
         return None
     value = program.template[test.ins[1]]
     integral = dtype_info(test.eqn.invars[0].aval.dtype).kind in "iu"

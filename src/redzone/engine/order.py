@@ -71,9 +71,9 @@ def midpoints(body: Program, carries: dict[int, int]) -> list[Midpoint]:
     for step in body.steps:
         if step.kind != SIMPLE or len(step.ins) != 2:
             continue
-        if step.eqn.primitive is _ADD:
+        if step.primitive is _ADD:
             sides = [(step.ins[0], step.ins[1], 1), (step.ins[1], step.ins[0], 1)]
-        elif step.eqn.primitive is _SUB:
+        elif step.primitive is _SUB:
             sides = [(step.ins[0], step.ins[1], -1)]
         else:
             continue
@@ -102,7 +102,7 @@ def _halved_difference(body: Program, step: Step) -> tuple[Step, int] | None:
     if step.kind != SIMPLE or len(step.ins) != 2:
         return None
     by = body.template[step.ins[1]]
-    wanted = 1 if step.eqn.primitive in _SHIFTS else 2
+    wanted = 1 if step.primitive in _SHIFTS else 2
     if by is None or by.step != 0 or by.lo != wanted:
         converted = _origin(body, step.ins[1])
         if converted is None or converted.kind != SIMPLE or converted.eqn.primitive not in _CONVERSIONS:
@@ -110,7 +110,7 @@ def _halved_difference(body: Program, step: Step) -> tuple[Step, int] | None:
         source = body.template[converted.ins[0]]
         if source is None or source.step != 0 or source.lo != wanted:
             return None
-    if step.eqn.primitive is not _DIV and step.eqn.primitive not in _SHIFTS and step.rule is not FLOOR_DIVIDE:
+    if step.primitive is not _DIV and step.primitive not in _SHIFTS and step.rule is not FLOOR_DIVIDE:
         return None
     difference, more = _origin(body, step.ins[0]), 0
     if difference is not None and difference.kind == SIMPLE and difference.eqn.primitive is _ADD:
@@ -122,7 +122,7 @@ def _halved_difference(body: Program, step: Step) -> tuple[Step, int] | None:
         return None
     kind = dtype_info(difference.eqn.outvars[0].aval.dtype).kind
     # An arithmetic shift copies the top bit, of an unsigned number too.
-    if kind not in "iu" or (kind == "u" and step.eqn.primitive is _ARITHMETIC):
+    if kind not in "iu" or (kind == "u" and step.primitive is _ARITHMETIC):
         return None
     return difference, more
 

@@ -73,9 +73,9 @@ def partition(program: Program, step: Step) -> Partition | None:
 def _counted(program: Program, slot: int) -> tuple[int, int] | None:
     """For a sum, or running sums, of all elements of a row: the slot of these, and how many there are."""
     made = made_by(program, slot)
-    while made is not None and made.eqn.primitive is _SPREAD:
+    while made is not None and made.primitive is _SPREAD:
         made = made_by(program, made.ins[0])
-    if made is None or (made.eqn.primitive is not _SUM and made.eqn.primitive is not _CUMSUM):
+    if made is None or (made.primitive is not _SUM and made.primitive is not _CUMSUM):
         return None
     shape = made.eqn.invars[0].aval.shape
     if len(shape) != 1 or type(shape[0]) is not int or made.ins[0] in program.unknown:
@@ -90,9 +90,9 @@ def _complement(program: Program, a: int, b: int) -> int | None:
     made = made_by(program, b)
     if made is None:
         return None
-    if made.eqn.primitive is _SUB and _is_one(program, made.ins[0]) and made.ins[1] == a:
+    if made.primitive is _SUB and _is_one(program, made.ins[0]) and made.ins[1] == a:
         return a
-    if made.eqn.primitive is _XOR and any(made.ins[k] == a and _is_one(program, made.ins[1 - k]) for k in (0, 1)):
+    if made.primitive is _XOR and any(made.ins[k] == a and _is_one(program, made.ins[1 - k]) for k in (0, 1)):
         return a
     flag, other = _flag(program, a), _flag(program, b)
     if other is None:
@@ -100,18 +100,18 @@ def _complement(program: Program, a: int, b: int) -> int | None:
     test = program.defs.get(other)
     if test is None or test.kind != SIMPLE:
         return None
-    if test.eqn.primitive is _EQ and test.ins[0] == a and _number(program, test.ins[1]) == 0:
+    if test.primitive is _EQ and test.ins[0] == a and _number(program, test.ins[1]) == 0:
         return a
     if flag is None:
         return None
-    if test.eqn.primitive is _NOT and test.ins[0] == flag and flag not in program.unknown:
+    if test.primitive is _NOT and test.ins[0] == flag and flag not in program.unknown:
         return -1
     tested = program.defs.get(flag)
     if tested is None or tested.kind != SIMPLE or not program.unknown.isdisjoint(test.ins):
         return None
-    if tested.ins == test.ins and frozenset((tested.eqn.primitive, test.eqn.primitive)) in _CONTRARY:
+    if tested.ins == test.ins and frozenset((tested.eqn.primitive, test.primitive)) in _CONTRARY:
         return -1
-    numbers = [_number(program, s.ins[1]) if s.eqn.primitive is _EQ else None for s in (test, tested)]
+    numbers = [_number(program, s.ins[1]) if s.primitive is _EQ else None for s in (test, tested)]
     same = tested.ins[:1] == test.ins[:1] and None not in numbers and numbers[0] != numbers[1]
     return -1 if same else None
 
@@ -119,7 +119,7 @@ def _complement(program: Program, a: int, b: int) -> int | None:
 def _flag(program: Program, slot: int) -> int | None:
     """The bools that were converted to integers."""
     made = made_by(program, slot)
-    if made is None or made.eqn.primitive is not _CONVERT:
+    if made is None or made.primitive is not _CONVERT:
         return None
     return made.ins[0] if dtype_info(made.eqn.invars[0].aval.dtype).kind == "b" else None
 
@@ -128,7 +128,7 @@ def _number(program: Program, slot: int) -> int | None:
     """The integer that a slot, or every element of it, is known to be."""
     fact = program.template[slot]
     made = program.defs.get(slot) if fact is None else None
-    if made is not None and made.kind == SIMPLE and made.eqn.primitive is _SPREAD:
+    if made is not None and made.kind == SIMPLE and made.primitive is _SPREAD:
         fact = program.template[made.ins[0]]
     return fact.lo if fact is not None and fact.step == 0 and type(fact.lo) is int else None
 

@@ -55,7 +55,7 @@ def part_of_sum(program: Program, step: Step) -> Part | None:
     if whole is None:
         return None
     slot, made = step.ins[0], made_by(program, step.ins[0])
-    if made is not None and made.eqn.primitive is _MUL and len(made.ins) == 2:
+    if made is not None and made.primitive is _MUL and len(made.ins) == 2:
         for mine, other in ((0, 1), (1, 0)):
             known = program.template[made.ins[other]]
             if known is not None and known.step == 0 and type(known.lo) is int and known.lo > 0:
@@ -81,11 +81,11 @@ def _total(program: Program, slot: int) -> Step | None:
         made = made_by(program, slot)
         if made is None:
             return None
-        if made.eqn.primitive is _SUM:
+        if made.primitive is _SUM:
             return made
-        if made.eqn.primitive in _NAMING:
+        if made.primitive in _NAMING:
             slot = made.ins[0]
-        elif made.eqn.primitive is _MAX and len(made.ins) == 2:
+        elif made.primitive is _MAX and len(made.ins) == 2:
             slot = next((made.ins[1 - k] for k in (0, 1) if _is_positive(program.template[made.ins[k]])), -1)
             if slot < 0:
                 return None
@@ -102,7 +102,7 @@ def _converted(program: Program, slot: int) -> int:
     """The slot of integers before they were converted to a type that holds them all."""
     slot = source_of(program, slot)
     made = made_by(program, slot)
-    while made is not None and made.eqn.primitive is _CONVERT:
+    while made is not None and made.primitive is _CONVERT:
         before, after = (dtype_info(v.aval.dtype) for v in (made.eqn.invars[0], made.eqn.outvars[0]))
         if not (before.integral and after.integral and after.min <= before.min and before.max <= after.max):
             break

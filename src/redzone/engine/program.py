@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from redzone.access.site import Site
 from redzone.domains import DtypeInfo, Fact, dtype_info
 from redzone.engine.ahead import Count, counts
+from redzone.engine.makers import Makers
 from redzone.engine.search import Placed
 from redzone.frontend.compat import primitives
 from redzone.rules import RULES, Rule
@@ -53,6 +54,7 @@ class Step:
         "ins",
         "kind",
         "outs",
+        "primitive",
         "reached",
         "rule",
         "site",
@@ -64,6 +66,7 @@ class Step:
     ) -> None:
         self.kind = kind
         self.eqn = eqn
+        self.primitive: Any = eqn.primitive
         self.ins = ins
         self.outs = outs
         """One slot per result, -1 where nobody asked."""
@@ -207,7 +210,7 @@ class Program:
         """(position among the jaxpr's inputs, slot), for the inputs that matter."""
         self.outs: list[int] = []
         """One slot per result of the jaxpr, -1 where nobody asked."""
-        self.defs: dict[int, Step] = {}
+        self.defs = Makers()
         self.equal: dict[int, int] = {}
         """By slot of an input: another one of the same value, which the first steps make again from other inputs."""
         self.errors: frozenset[int] = frozenset()
@@ -270,7 +273,7 @@ class Program:
     def column(self, slot: int, column: int) -> int:
         """Where a column of an index array is found by itself, before the columns were put side by side; -1 if not."""
         made = self.defs.get(slot)
-        if made is None or made.kind != SIMPLE or made.eqn.primitive is not _CONCATENATE:
+        if made is None or made.kind != SIMPLE or made.primitive is not _CONCATENATE:
             return -1
         eqn = made.eqn
         if int(eqn.params["dimension"]) != len(eqn.outvars[0].aval.shape) - 1:
@@ -378,10 +381,10 @@ class Program:
         if known is None:
             known = {}
             for step in self.steps:
-                if step.kind != SIMPLE or step.eqn.primitive not in COMPARISONS:
+                if step.kind != SIMPLE or step.primitive not in COMPARISONS:
                     continue
-                if dtype_info(step.eqn.invars[0].aval.dtype).kind in "iu":
-                    known.setdefault(step.ins, []).append((step.eqn.primitive.name, step.outs[0]))
+                if step.given().kind in "iu":
+                    known.setdefault(step.ins, []).append((step.primitive.name, step.outs[0]))
             self._compared = known = {ins: found for ins, found in known.items() if len(found) > 1}
         return known
 
@@ -398,7 +401,7 @@ class Program:
                         places.append(Count(step.outs[1], found.array, found.query, found.size, found.right))
             for place in places:
                 for one in self.steps:
-                    if one.kind == SIMPLE and one.eqn.primitive in COMPARISONS and place.query in one.ins:
+                    if one.kind == SIMPLE and one.primitive in COMPARISONS and place.query in one.ins:
                         query, last = one.ins if one.ins[0] == place.query else one.ins[::-1]
                         if self.is_last(last, place.array, place.size):
                             known.setdefault((query, last), []).append(place)
@@ -410,11 +413,11 @@ class Program:
             made = self.defs.get(slot)
             if made is None or made.kind != SIMPLE:
                 return False
-            if made.eqn.primitive is _SLICE:
+            if made.primitive is _SLICE:
                 p = made.eqn.params
                 ends = (tuple(p["start_indices"]), tuple(p["limit_indices"]))
                 return made.ins[0] == array and ends == ((size - 1,), (size,))
-            if made.eqn.primitive not in _UNMOVED:
+            if made.primitive not in _UNMOVED:
                 return False
             slot = made.ins[0]
         return False

@@ -7,6 +7,7 @@ elements of an array something is known in `levels.py`.
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import Any, Final
 
@@ -47,10 +48,11 @@ class Refiner(Reads):
         """What a slot holds given everything assumed, recomputed where its operands changed."""
         masks = self.masks = self.program.behind()
         if len(self.known) != self.counted:
-            self.counted = len(self.known)
-            for known, _ in self.known:
+            # What was learnt since lies behind what is told already.
+            for known, _ in itertools.islice(self.known, self.counted, None) if self.counted else self.known:
                 self.learnt |= BITS[known % SIGNATURE]
                 self.fixed = self.fixed or not masks[known]
+            self.counted = len(self.known)
         if not masks[slot] & self.learnt and not self.fixed:
             unchanged: Fact = self.at(slot)
             return unchanged
@@ -103,7 +105,7 @@ class Refiner(Reads):
             inner: Any = None
             if level is ALL:
                 inner = ALL
-            elif rule.pointwise or step.eqn.primitive.name == "select_n":
+            elif rule.pointwise or step.primitive.name == "select_n":
                 inner = self.level_of(step, position, level) if len(step.ins) == len(step.eqn.invars) else level
             elif rule.moves and position == 0:
                 inner = self.behind(step, level)
@@ -112,7 +114,7 @@ class Refiner(Reads):
                 after = self.recompute(source, inner, depth - 1, related)
             if after is not before:
                 changed = True
-                if step.eqn.primitive in PUT_TOGETHER and is_of_floats(after):
+                if step.primitive in PUT_TOGETHER and is_of_floats(after):
                     after = self.not_yet_rounded(step, source, before, after)
             facts.append(after)
         if changed:
@@ -163,6 +165,7 @@ class Refiner(Reads):
             for truth in (1, 0) if is_product else (0, 1):
                 case = Refiner(self.program, self.env)
                 case.nested, case.known, case.rows = True, self.known.copy(), self.rows
+                case.counted, case.learnt, case.fixed = self.counted, self.learnt, self.fixed
                 case.looked = self.looked
                 try:
                     case.assume(factor, truth, inner)
@@ -256,13 +259,13 @@ class Refiner(Reads):
         is first added to the sum's own, and rounded as large as that may be. Factors are not put into sums.
         """
         made = self.defs.get(slot)
-        while made is not None and made.kind == SIMPLE and (made.rule is SAME or made.eqn.primitive in MOVES):
+        while made is not None and made.kind == SIMPLE and (made.rule is SAME or made.primitive in MOVES):
             made = self.defs.get(made.ins[0])
         if made is None or made.kind != SIMPLE or not is_of_floats(before):
             return after
-        kind, into, far = KIND.get(made.eqn.primitive), KIND.get(step.eqn.primitive), 0.0
-        converted = kind == "convert" and not dtype_info(made.eqn.invars[0].aval.dtype).integral
-        if made.eqn.primitive in APART and not converted and not self.is_unlimited(made):
+        kind, into, far = KIND.get(made.primitive), KIND.get(step.primitive), 0.0
+        converted = kind == "convert" and not made.given().integral
+        if made.primitive in APART and not converted and not self.is_unlimited(made):
             return after
         if kind in ("add", "sub"):
             if into in ("mul", "div"):
@@ -270,7 +273,7 @@ class Refiner(Reads):
             for fact in [self.at(source) for source in made.ins]:
                 if fact.step == 0 and type(fact.lo) is float:
                     far = max(far, abs(fact.lo))
-        info = dtype_info(made.eqn.outvars[0].aval.dtype)
+        info = made.yields()
         if type(after.lo) is float and type(before.lo) is float:
             return settle(*_unrounded(after.lo, after.hi, before.lo, before.hi, far, info), after.nan)
         if not _comparable(after, before):
@@ -283,7 +286,7 @@ class Refiner(Reads):
 
     def is_unlimited(self, step: Step) -> bool:
         """Whether a maximum, minimum or clamp may be nothing to the compiler, as no number is above infinity."""
-        if step.eqn.primitive not in LIMITS:
+        if step.primitive not in LIMITS:
             return False
         facts = [self.at(one) for one in step.ins]
         return any(type(fact.lo) is float and fact.lo == fact.hi and math.isinf(fact.lo) for fact in facts)

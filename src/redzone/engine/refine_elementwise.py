@@ -164,7 +164,7 @@ class Elementwise(Narrowing):
         k, a = self.operand(step, 1, level), summarised(self.operand(step, 0, level))
         info = step.yields()
         # An arithmetic shift copies the top bit, of an unsigned number too.
-        plain = info.kind == "i" or step.eqn.primitive.name == "shift_right_logical" or a.hi <= info.max >> 1
+        plain = info.kind == "i" or step.primitive.name == "shift_right_logical" or a.hi <= info.max >> 1
         if k.step == 0 and 0 <= k.lo < info.bits and a.lo >= 0 and self.integral(step) and plain:
             fact = summarised(fact)
             self.narrow_operand(step, 0, spanning(fact.lo << k.lo, (fact.hi << k.lo) + (1 << k.lo) - 1), level)

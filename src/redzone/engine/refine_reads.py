@@ -40,7 +40,7 @@ class Reads(Reductions):
             or set(step.eqn.params["slice_sizes"]) != {1}
         ):
             return
-        if step.eqn.primitive is _DYNAMIC_SLICE:
+        if step.primitive is _DYNAMIC_SLICE:
             indices = [self.current(slot, ALL) for slot in step.ins[1:]]
             for slot, part in zip(step.ins[1:], self.places(table, fact, shape, indices), strict=True):
                 self.narrow(slot, part, ALL)

@@ -132,7 +132,7 @@ class Reductions(Elementwise):
             return None
         if level is ALL and not has_elements(step.eqn.outvars[0].aval):
             return None
-        name, shape = made.eqn.primitive.name, step.eqn.outvars[0].aval.shape
+        name, shape = made.primitive.name, step.eqn.outvars[0].aval.shape
         if name == "stack" and made.eqn.params["axis"] % len(source.shape) == axis:
             return [(slot, level if shape else ALL) for slot in made.ins]
         if name != "concatenate" or made.eqn.params["dimension"] != axis:

@@ -48,8 +48,8 @@ def comparisons(program: Program, ins: tuple[int, ...], relation: str, truth: in
     says = SAYS[relation if truth else NEGATED[relation]]
     found = {}
     for step in program.steps:
-        if step.kind == SIMPLE and step.eqn.primitive in COMPARISONS and sorted(step.ins) == sorted(ins):
-            kind = step.eqn.primitive.name if step.ins == ins else FLIPPED[step.eqn.primitive.name]
+        if step.kind == SIMPLE and step.primitive in COMPARISONS and sorted(step.ins) == sorted(ins):
+            kind = step.primitive.name if step.ins == ins else FLIPPED[step.primitive.name]
             if kind in says and dtype_info(step.eqn.invars[0].aval.dtype).kind in "iu":
                 found[step] = TRUE if says[kind] else FALSE
     return found

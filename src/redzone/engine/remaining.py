@@ -53,13 +53,13 @@ def remaining(program: Program, step: Step) -> Remaining | None:
         return None
     for extreme, whole in ((b, a), (a, b)):
         made = made_by(program, extreme)
-        if made is None or made.eqn.primitive not in (_MAX, _MIN) or len(made.ins) != 2:
+        if made is None or made.primitive not in (_MAX, _MIN) or len(made.ins) != 2:
             continue
         if any(v.aval.shape != out.shape for v in (*made.eqn.invars, *step.eqn.invars)):
             continue
         mine = [source_of(program, slot) for slot in made.ins]
         if whole in mine and not is_anew(program, whole):
             other = mine[1 - mine.index(whole)]
-            up = (made.eqn.primitive is _MIN) is (extreme == b)
+            up = (made.primitive is _MIN) is (extreme == b)
             return Remaining(whole, other, up) if extreme == b else Remaining(other, whole, up)
     return None

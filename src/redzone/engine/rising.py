@@ -65,7 +65,7 @@ def _ordered(program: Program, refiner: Refiner, condition: int) -> Iterator[tup
         step = program.defs.get(slot)
         if step is None or step.kind != SIMPLE or len(waiting) > 16:
             continue
-        primitive = step.eqn.primitive
+        primitive = step.primitive
         if step.rule is SAME or primitive in _THROUGH:
             if dtype_info(step.eqn.outvars[0].aval.dtype).kind == "b":
                 waiting += step.ins
@@ -92,7 +92,7 @@ def _differences(program: Program, refiner: Refiner, a: int, b: int) -> tuple[Ro
     """For `x[1:] - x[:-1] >= 0` or its contrary, where the difference does not wrap."""
     for difference, zero, sign in ((a, b, True), (b, a, False)):
         step, bound = program.defs.get(difference), summarised(refiner.current(zero, ALL))
-        if step is None or step.kind != SIMPLE or step.eqn.primitive is not _SUB:
+        if step is None or step.kind != SIMPLE or step.primitive is not _SUB:
             continue
         enough = type(bound.lo) is int and type(bound.hi) is int and (bound.lo >= 0 if sign else bound.hi <= 0)
         x, y = (summarised(refiner.current(s, ALL)) for s in step.ins)
@@ -109,7 +109,7 @@ def cut_of(program: Program, slot: int) -> Cut | None:
     step = program.defs.get(slot)
     while step is not None and step.rule is SAME:
         step = program.defs.get(step.ins[0])
-    if step is None or step.kind != SIMPLE or step.eqn.primitive is not _SLICE:
+    if step is None or step.kind != SIMPLE or step.primitive is not _SLICE:
         return None
     p, aval = step.eqn.params, step.eqn.invars[0].aval
     starts, stops, shape = p["start_indices"], p["limit_indices"], aval.shape
@@ -149,7 +149,7 @@ def _end(program: Program, refiner: Refiner, slot: int, axis: int, which: int) -
 
 
 def _reads(step: Step, slot: int) -> bool:
-    return step.kind == SIMPLE and step.eqn.primitive is _SLICE and step.ins[0] == slot
+    return step.kind == SIMPLE and step.primitive is _SLICE and step.ins[0] == slot
 
 
 def _same_as(program: Program, slot: int) -> list[int]:
@@ -157,5 +157,5 @@ def _same_as(program: Program, slot: int) -> list[int]:
     return [
         step.outs[0]
         for step in program.supporting()
-        if step.kind == SIMPLE and step.ins[:1] == (slot,) and step.eqn.primitive.name in ("squeeze", "reshape")
+        if step.kind == SIMPLE and step.ins[:1] == (slot,) and step.primitive.name in ("squeeze", "reshape")
     ]

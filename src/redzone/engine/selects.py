@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from redzone.domains import Fact, dtype_info, join, leq, meet, settle, summarised
+from redzone.domains import Fact, join, leq, meet, settle, summarised
 from redzone.domains.fact import is_small
 from redzone.engine.either import beside
 from redzone.engine.kinds import narrows
@@ -31,8 +31,7 @@ def select(runner: Runner, program: Program, env: list[Any], step: Step) -> Fact
     if which.step == 0 and type(which.lo) is int:
         taken: Fact = env[step.ins[1 + min(max(which.lo, 0), len(step.ins) - 2)]]
         return taken
-    eqn = step.eqn
-    by_number = dtype_info(eqn.invars[0].aval.dtype).kind != "b"
+    by_number = step.given().kind != "b"
     if len(step.ins) != 3 or (by_number and not _is_between(which, 0, 1)):
         return _switch(runner, program, env, step)
     if by_number:
@@ -48,7 +47,7 @@ def select(runner: Runner, program: Program, env: list[Any], step: Step) -> Fact
     cases: tuple[Fact | None, Fact | None] = (env[step.ins[1]], env[step.ins[2]])
     if (
         (cases[0].step or cases[1].step)  # type: ignore[union-attr]
-        and dtype_info(eqn.outvars[0].aval.dtype).kind != "b"
+        and step.yields().kind != "b"
         and (program.defs.get(step.ins[0]) is not None or step.ins[0] in program.equal)
     ):
         cases = _refined_cases(runner, program, env, step, kept)

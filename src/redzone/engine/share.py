@@ -79,7 +79,7 @@ def _no_negative_zero(program: Program, slot: int, deep: int) -> bool:
     made = program.defs.get(slot)
     if made is None or made.kind != SIMPLE or deep == 0:
         return False
-    primitive = made.eqn.primitive
+    primitive = made.primitive
     if made.rule is SAME or primitive in _MOVES or primitive is _SUM:
         return _no_negative_zero(program, made.ins[0], deep - 1)
     return primitive in (_EXP, _ABS) or _is_integer(program, slot)
@@ -88,13 +88,13 @@ def _no_negative_zero(program: Program, slot: int, deep: int) -> bool:
 def _is_integer(program: Program, slot: int) -> bool:
     """Whether a float was an integer, or is one taken from a whole number that is not zero."""
     made = program.defs.get(slot)
-    while made is not None and made.kind == SIMPLE and (made.rule is SAME or made.eqn.primitive in _MOVES):
+    while made is not None and made.kind == SIMPLE and (made.rule is SAME or made.primitive in _MOVES):
         made = program.defs.get(made.ins[0])
     if made is None or made.kind != SIMPLE:
         return False
-    if made.eqn.primitive is _CONVERT:
+    if made.primitive is _CONVERT:
         return bool(dtype_info(made.eqn.invars[0].aval.dtype).integral)
-    if made.eqn.primitive is not _SUB:
+    if made.primitive is not _SUB:
         return False
     known = program.template[made.ins[0]]
     if known is None or known.kept or known.lo != known.hi or known.lo == 0 or known.lo != math.floor(known.lo):

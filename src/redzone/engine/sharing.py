@@ -44,9 +44,10 @@ def share(program: Program) -> dict[int, int]:
     Yields, by slot that turned out to be another one, that one.
     """
     unknown, template, defs = program.unknown, program.template, program.defs
+    defs.begin(len(template))
     seen: dict[Any, Step] = {}
     others: dict[Any, list[Step]] = {}
-    """The further steps with the same rule on the same slots, which compute something else all the same."""
+    """The further steps on the same slots, which compute something else."""
     renamed: dict[int, int] = {}
     names = list(range(len(template)))
     """By slot: the one that it turned out to be, mostly itself; -1 of those that nobody asked about."""
@@ -65,18 +66,16 @@ def share(program: Program) -> dict[int, int]:
             _rename_extra(step, renamed)
         if rule is not None and asked_about and len(outs) == 1 and outs[0] >= 0:
             if rule is SAME:
-                if template[step.ins[0]] is None and step.eqn.primitive is not _STOP:
+                if template[step.ins[0]] is None and step.primitive is not _STOP:
                     renamed[outs[0]] = names[outs[0]] = step.ins[0]
                     continue
             elif rule.pointwise or rule in _ALSO:
                 asked = _asked(step, rule)
-                alike = seen.get(asked)
-                if alike is None:
-                    seen[asked] = step
-                else:
-                    same = alike if _is_same(alike.eqn, step.eqn, rule) else None
+                first = seen.setdefault(asked, step)
+                if first is not step:
+                    same = first if first.rule is rule and _is_same(first.eqn, step.eqn, rule) else None
                     for one in others.get(asked, ()) if same is None else ():
-                        if _is_same(one.eqn, step.eqn, rule):
+                        if one.rule is rule and _is_same(one.eqn, step.eqn, rule):
                             same = one
                             break
                     if same is not None:
@@ -104,12 +103,14 @@ def is_same_step(one: Step, other: Step) -> bool:
     assert rule is not None
     if len(one.outs) != 1 or one.ins != other.ins or not (rule.pointwise or rule in _ALSO):
         return False
-    return _asked(one, rule) == _asked(other, rule) and _is_same(one.eqn, other.eqn, rule)
+    if rule is not other.rule:
+        return False
+    return bool(_asked(one, rule) == _asked(other, rule)) and _is_same(one.eqn, other.eqn, rule)
 
 
 def _asked(step: Step, rule: Rule) -> Any:
-    """Equal for two steps with one rule and the same operands; of slices those that start alike."""
-    return (rule, step.ins, step.eqn.params["start_indices"]) if rule is _SLICE else (rule, step.ins)
+    """Equal for two steps with the same operands, if these are no slices; of those, if they start alike too."""
+    return (step.ins, step.eqn.params["start_indices"]) if rule is _SLICE else step.ins
 
 
 def _is_same(one: Any, other: Any, rule: Rule) -> bool:

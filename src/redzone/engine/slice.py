@@ -85,20 +85,21 @@ class _Build(Slots):
 
     def slice(self, wanted: tuple[int, ...], looked_at: tuple[int, ...] = ()) -> Program:
         program, jaxpr, frame = self.program, self.program.jaxpr, self.root
-        program.outs = [-1] * len(jaxpr.outvars)
+        invars, outvars = jaxpr.invars, jaxpr.outvars
+        program.outs = [-1] * len(outvars)
         for i in looked_at:
-            self.slot(frame, jaxpr.invars[i])
+            self.slot(frame, invars[i])
         for i in wanted:
-            program.outs[i] = self.slot(frame, jaxpr.outvars[i])
+            program.outs[i] = self.slot(frame, outvars[i])
         self.reverse(frame)
         for v, told in frame.told.items():
             tell(self, frame, v, told)
         self.steps.reverse()
         program.steps = self.steps
         slots = frame.slots
-        program.inputs = [(i, slots[v]) for i, v in enumerate(jaxpr.invars) if v in slots and v not in frame.consts]
+        program.inputs = [(i, slots[v]) for i, v in enumerate(invars) if v in slots and v not in frame.consts]
         if self.slicer.given:
-            program.anew += [slot for i, slot in program.inputs if is_given_anew(self.slicer, jaxpr.invars[i])]
+            program.anew += [slot for i, slot in program.inputs if is_given_anew(self.slicer, invars[i])]
         for v in jaxpr.constvars:
             if v in slots and v not in frame.consts:
                 program.template[slots[v]] = top(getattr(v.aval, "dtype", None))
@@ -115,7 +116,8 @@ class _Build(Slots):
         """Look at the equations from the last to the first; where nothing is pending, only at those that are busy."""
         jaxpr, slots, wanted, slicer = frame.jaxpr, frame.slots, frame.wanted, self.slicer
         self.frames.append(frame)
-        eqns, busy = jaxpr.eqns, slicer.inventory.busy.get(id(jaxpr), ())
+        eqns = frame.eqns = list(jaxpr.eqns)
+        busy = slicer.inventory.busy.get(id(jaxpr), ())
         special_of, left = SPECIAL.get, len(busy)
         next_busy = busy[-1] if busy else -1
         every, masks = slicer.everything, slicer.masks
@@ -123,17 +125,22 @@ class _Build(Slots):
         while True:
             for at in range(at - 1 if every or frame.pending else next_busy, -1, -1):  # noqa: B020
                 eqn = eqns[at]
-                outvars = eqn.outvars
-                if wanted:
-                    for v in outvars:
-                        if v in wanted:
-                            windows.flush(self, eqn, frame, v)
-                if every:
-                    self.program.watched.append((eqn, [self.slot(frame, v) for v in outvars]))
-                asked = 0
+                outvars, asked = eqn.outvars, 0
                 if len(outvars) == 1:
-                    asked = 1 if outvars[0] in slots else 0
+                    v = outvars[0]
+                    if wanted and v in wanted:
+                        windows.flush(self, eqn, frame, v)
+                    if every:
+                        self.program.watched.append((eqn, [self.slot(frame, v)]))
+                    if v in slots:
+                        asked = 1
                 else:
+                    if wanted:
+                        for v in outvars:
+                            if v in wanted:
+                                windows.flush(self, eqn, frame, v)
+                    if every:
+                        self.program.watched.append((eqn, [self.slot(frame, v) for v in outvars]))
                     for v in outvars:
                         if v in slots:
                             asked += 1
@@ -186,11 +193,9 @@ class _Build(Slots):
         closer = CLOSER.get(primitive)
         if closer is not None:
             rule = closer(frame, eqn) or rule
-        needs = rule.needs
-        whole = needs == "all"
-        if whole and not (rule.floats or dtype_info(outvars[0].aval.dtype).integral or counts(frame, eqn)):
-            rule, needs, whole = ANYTHING, "none", False
-        each = whole or needs == "given"
+        if rule.whole and not (rule.floats or dtype_info(outvars[0].aval.dtype).integral or counts(frame, eqn)):
+            rule = ANYTHING
+        whole, each = rule.whole, rule.each
         if each:
             ins: list[int] = []
             for a in eqn.invars:
@@ -203,9 +208,10 @@ class _Build(Slots):
                     else:
                         slot = self.slot(frame, a) if whole else self.given(frame, a)
                 ins.append(slot)
-        elif needs == "none":
+        elif rule.needs == "none":
             ins = [self.unasked(a) for a in eqn.invars]
         else:
+            needs = rule.needs
             ins = [self.slot(frame, a) if i in needs else self.unasked(a) for i, a in enumerate(eqn.invars)]
         outs = (slots[outvars[0]],) if len(outvars) == 1 else tuple([slots.get(v, -1) for v in outvars])
         step = Step(SIMPLE, eqn, tuple(ins), outs, rule)

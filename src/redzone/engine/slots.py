@@ -81,9 +81,9 @@ class Slots:
             if frame.parent is None:
                 raise AssertionError("a bound input without an outer frame")
             frame, atom = frame.parent, outer
-        fact = None
-        if atom in frame.consts:
-            fact = self.slicer.constant(frame.consts[atom])
+        fact, consts = None, frame.consts
+        if consts and atom in consts:
+            fact = self.slicer.constant(consts[atom])
         elif atom not in frame.inputs:
             frame.pending += 1
         compared = frame.floats.pop(atom, -1) if frame.floats else -1

@@ -134,7 +134,7 @@ def _may_rise(program: Program, marks: Ways) -> bool:
     step = program.defs.get(source_of(program, marks.last))
     if step is None:
         return False
-    return step.kind in (SCAN, WHILE) or (step.kind == SIMPLE and step.eqn.primitive in (_SCATTER, _SELECT))
+    return step.kind in (SCAN, WHILE) or (step.kind == SIMPLE and step.primitive in (_SCATTER, _SELECT))
 
 
 def _size(carries: Carries, i: int) -> int:
@@ -204,14 +204,14 @@ def _counted(program: Program, env: list[Any], first: int, last: int) -> int | N
     step = made_by(program, last)
     if step is None:
         return None
-    if step.eqn.primitive is _ADD:
+    if step.primitive is _ADD:
         for one, other in (step.ins, step.ins[::-1]):
             if source_of(program, one) == first:
                 made = made_by(program, other)
-                is_flag = made is not None and made.eqn.primitive is _CONVERT and made.given().kind == "b"
+                is_flag = made is not None and made.primitive is _CONVERT and made.given().kind == "b"
                 return made.ins[0] if made is not None and is_flag else None
         return None
-    if step.eqn.primitive is not _SELECT or len(step.ins) != 3 or step.given().kind != "b":
+    if step.primitive is not _SELECT or len(step.ins) != 3 or step.given().kind != "b":
         return None
     which, kept, more = step.ins
     added = made_by(program, more)
@@ -233,7 +233,7 @@ def _is_marked(
         step = made_by(program, slot)
         if step is None:
             return False
-        if step.eqn.primitive is _SELECT and len(step.ins) == 3:
+        if step.primitive is _SELECT and len(step.ins) == 3:
             # Where the flag holds it is marked, else it is as before.
             which, kept, marked = step.ins
             is_flag = step.eqn.invars[0].aval.shape == () and plain(program, which) == plain(program, flag)
@@ -241,7 +241,7 @@ def _is_marked(
                 return False
             slot, chosen = source_of(program, marked), True
             continue
-        if step.eqn.primitive is not _SCATTER:
+        if step.primitive is not _SCATTER:
             return False
         if written_at(program, step) == places and _is_marked_or_kept(
             program, env, step, marks, places, unmarked, flag
@@ -263,7 +263,7 @@ def _is_marked_or_kept(
 ) -> bool:
     """Whether a scatter marks an element where the flag holds, and writes what is there anyway where it does not."""
     made = made_by(program, step.ins[2])
-    if made is None or made.eqn.primitive is not _SELECT or len(made.ins) != 3:
+    if made is None or made.primitive is not _SELECT or len(made.ins) != 3:
         return False
     which, kept, marked = made.ins
     if plain(program, which) != plain(program, flag) or are_flags_anew(program, which):

@@ -139,9 +139,9 @@ def _is_plain(step: Step) -> bool:
     """Whether a step computes one scalar from others, by its operands alone."""
     if step.kind != SIMPLE or step.rule is None or len(step.outs) != 1 or not step.ins:
         return False
-    if step.volatile and step.eqn.primitive is not _MUL:
+    if step.volatile and step.primitive is not _MUL:
         return False
-    if not (step.rule.pointwise or step.eqn.primitive is _SELECT):
+    if not (step.rule.pointwise or step.primitive is _SELECT):
         return False
     # What is computed element by element into a scalar is computed from scalars.
     return getattr(step.eqn.outvars[0].aval, "shape", None) == ()

@@ -131,7 +131,7 @@ def _ways(body: Program, first: int, slot: int, depth: int) -> tuple[Way, ...] |
         return None
     if step.rule is SAME:
         return _ways(body, first, step.ins[0], depth - 1)
-    primitive = step.eqn.primitive
+    primitive = step.primitive
     if step.eqn.outvars[0].aval.shape != ():
         return None
     if primitive is _CONVERT and first == _NOTHING and _is_bool(step.eqn.invars[0]):
@@ -197,7 +197,7 @@ def _by_branches(body: Program, first: int, step: Step, result: int, depth: int)
 def _taken(body: Program, step: Step, k: int, depth: int) -> list[Case]:
     """The cases in which a branch runs."""
     made = body.defs.get(step.ins[0])
-    if made is not None and made.kind == SIMPLE and made.eqn.primitive is _CONVERT and _is_bool(made.eqn.invars[0]):
+    if made is not None and made.kind == SIMPLE and made.primitive is _CONVERT and _is_bool(made.eqn.invars[0]):
         return _asked(body, made.ins[0], bool(k), depth)
     return [{("branch", id(step)): frozenset((k,))}]
 
@@ -206,7 +206,7 @@ def _asked(body: Program, slot: int, truth: bool, depth: int) -> list[Case]:
     """The cases in which a bool comes out so."""
     step = body.defs.get(slot)
     if step is not None and step.kind == SIMPLE and depth and body.unknown.isdisjoint(step.ins):
-        primitive = step.eqn.primitive
+        primitive = step.primitive
         if step.rule is SAME:
             return _asked(body, step.ins[0], truth, depth - 1)
         if step.eqn.outvars[0].aval.shape == () and all(v.aval.shape == () for v in step.eqn.invars):

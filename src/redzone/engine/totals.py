@@ -99,10 +99,10 @@ def _summed(program: Program, step: Step) -> tuple[int, Step, tuple[int, ...]] |
     """For a sum, or the last of running sums: its slot, the step that adds up, and along which axes."""
     if step.kind != SIMPLE or dtype_info(step.eqn.outvars[0].aval.dtype).kind not in "iu":
         return None
-    if step.eqn.primitive is _SUM:
+    if step.primitive is _SUM:
         return step.outs[0], step, tuple([int(axis) for axis in step.eqn.params["axes"]])
-    made = program.defs.get(step.ins[0]) if step.eqn.primitive is _SLICE else None
-    if made is None or made.kind != SIMPLE or made.eqn.primitive is not _CUMSUM:
+    made = program.defs.get(step.ins[0]) if step.primitive is _SLICE else None
+    if made is None or made.kind != SIMPLE or made.primitive is not _CUMSUM:
         return None
     p, shape, axis = step.eqn.params, step.eqn.invars[0].aval.shape, int(made.eqn.params["axis"])
     n = shape[axis]
@@ -124,8 +124,8 @@ def _total(program: Program, slot: int, step: Step, axes: tuple[int, ...]) -> To
     for one in program.steps:
         if one.kind != SIMPLE:
             continue
-        adding = one if one.eqn.primitive is _CUMSUM else None
-        if one.eqn.primitive is _SUB and dtype_info(one.eqn.outvars[0].aval.dtype).kind in "iu":
+        adding = one if one.primitive is _CUMSUM else None
+        if one.primitive is _SUB and dtype_info(one.eqn.outvars[0].aval.dtype).kind in "iu":
             before = running_sum(program, one)
             adding = None if before is None else before.total
         if adding is None or int(adding.eqn.params["axis"]) not in axes:
@@ -141,7 +141,7 @@ def _elements(program: Program, slot: int) -> int:
     """The integers, or bools, that a value is, in a type that holds them all."""
     made = program.defs.get(slot)
     while made is not None and made.kind == SIMPLE:
-        if made.rule is not SAME and (made.eqn.primitive is not _CONVERT or not _holds_all(made.eqn)):
+        if made.rule is not SAME and (made.primitive is not _CONVERT or not _holds_all(made.eqn)):
             break
         slot = made.ins[0]
         made = program.defs.get(slot)

@@ -161,7 +161,7 @@ def clears_lowest_bit(body: Program, first: int, out: int) -> bool:
     made = made_by(body, out)
     if first < 0 or first in body.unknown or made is None or len(made.ins) != 2:
         return False
-    aval, primitive = made.eqn.outvars[0].aval, made.eqn.primitive
+    aval, primitive = made.eqn.outvars[0].aval, made.primitive
     if aval.shape != () or dtype_info(aval.dtype).kind not in "iu":
         return False
     for one, other in (made.ins, made.ins[::-1]):
@@ -178,10 +178,10 @@ def _is_one_less(body: Program, first: int, slot: int) -> bool:
     if made is None or len(made.ins) != 2:
         return False
     info = dtype_info(made.eqn.outvars[0].aval.dtype)
-    if made.eqn.primitive is _SUB:
+    if made.primitive is _SUB:
         return source_of(body, made.ins[0]) == first and _number(body, made.ins[1]) == 1
     minus_one = -1 if info.kind == "i" else info.max
-    return made.eqn.primitive is _ADD and any(
+    return made.primitive is _ADD and any(
         source_of(body, one) == first and _number(body, other) == minus_one for one, other in (made.ins, made.ins[::-1])
     )
 
@@ -189,7 +189,7 @@ def _is_one_less(body: Program, first: int, slot: int) -> bool:
 def _is_lowest_bit(body: Program, first: int, slot: int) -> bool:
     """Whether a value is `x & -x`."""
     made = made_by(body, slot)
-    if made is None or made.eqn.primitive is not _AND:
+    if made is None or made.primitive is not _AND:
         return False
     for one, other in (made.ins, made.ins[::-1]):
         negative = made_by(body, other)
@@ -211,7 +211,7 @@ def toward(carries: Carries, condition: Condition) -> dict[int, Fact]:
     """
     test, looked = condition.test, dict(condition.looked)
     made = test.defs.get(test.outs[0])
-    if condition.batched or made is None or made.kind != SIMPLE or made.eqn.primitive is not _NE:
+    if condition.batched or made is None or made.kind != SIMPLE or made.primitive is not _NE:
         return {}
     places = {slot: place for place, (_, slot) in enumerate(test.inputs)}
     for mine, other in ((0, 1), (1, 0)):
@@ -236,6 +236,6 @@ def scales(carries: Carries) -> bool:
     """Whether an integer is multiplied or divided from one iteration to the next: then a loop ends after few."""
     for i in carries.moving:
         step = carries.body.defs.get(carries.body.outs[i]) if carries.info[i].kind in "iu" else None
-        if step is not None and step.kind == SIMPLE and (step.eqn.primitive in _SCALING or step.rule is FLOOR_DIVIDE):
+        if step is not None and step.kind == SIMPLE and (step.primitive in _SCALING or step.rule is FLOOR_DIVIDE):
             return True
     return False

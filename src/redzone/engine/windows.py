@@ -136,15 +136,27 @@ def read(build: Slots, eqn: Any, frame: Frame, at: int = 0) -> bool:
     out, source = eqn.outvars[0], eqn.invars[0]
     if not is_followed(source.aval) or not is_followed(out.aval) or type(source) is Literal:
         return False
-    shape = out.aval.shape
-    want = Want(frame.slots[out], (0,) * len(shape), shape, shape, None)
-    if at and eqn.primitive is _SQUEEZE:
-        before = frame.jaxpr.eqns[at - 1]
+    shape, primitive = out.aval.shape, eqn.primitive
+    if primitive is _SLICE:
+        return _part(build, eqn, frame, frame.slots[out], shape)
+    if at and primitive is _SQUEEZE:
+        before = frame.eqns[at - 1]
         if before.primitive is _SLICE and before.outvars[0] is source:
             alone = source not in frame.slots and source not in frame.wanted
-            if alone and _slice(build, before, frame, _squeezed(eqn, want)):
+            if alone and _part(build, before, frame, frame.slots[out], shape):
                 return True
-    return _MOVES[eqn.primitive](build, eqn, frame, want)
+    want = Want(frame.slots[out], (0,) * len(shape), shape, shape, None)
+    return _MOVES[primitive](build, eqn, frame, want)
+
+
+def _part(build: Slots, eqn: Any, frame: Frame, slot: int, shape: tuple[int, ...]) -> bool:
+    """Ask for all that a slice takes, for a slot of this shape; False where it leaves elements out."""
+    params = eqn.params
+    if _has_steps(params):
+        return False
+    starts = tuple([n if type(n) is int else int(n) for n in params["start_indices"]])
+    ask(build, eqn, frame, eqn.invars[0], Want(slot, starts, eqn.outvars[0].aval.shape, shape, None))
+    return True
 
 
 def unstack(build: Slots, eqn: Any, frame: Frame) -> None:
@@ -187,7 +199,7 @@ def flush(build: Slots, eqn: Any, frame: Frame, out: Any) -> None:
     move = _MOVES.get(eqn.primitive)
     if move is None and len(wants) <= MANY and out not in frame.slots:
         rule = RULES.get(eqn.primitive)
-        move = _pointwise if rule is not None and rule.pointwise and rule.needs in ("all", "given") else None
+        move = _pointwise if rule is not None and rule.pointwise and rule.each else None
     elif eqn.primitive is _SELECT:
         wants = _picked(build, eqn, frame, wants)
     elif eqn.primitive is _SCATTER or eqn.primitive is _UPDATE:
@@ -278,13 +290,17 @@ def _copy(eqn: Any, atom: Any, shape: tuple[int, ...]) -> Made:
 
 def _slice(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     params = eqn.params
-    for n in params["strides"] or ():
-        if n != 1:
-            return False
+    if _has_steps(params):
+        return False
     first = params["start_indices"]
     moved = [a + (n if type(n) is int else int(n)) for a, n in zip(want.starts, first, strict=True)]
     ask(build, eqn, frame, eqn.invars[0], want.at(tuple(moved), want.sizes))
     return True
+
+
+def _has_steps(params: dict[str, Any]) -> bool:
+    """Whether a slice leaves elements out between those that it takes."""
+    return any(n != 1 for n in params["strides"] or ())
 
 
 def _squeeze(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
@@ -470,16 +486,22 @@ def _pointwise(build: Slots, eqn: Any, frame: Frame, want: Want) -> bool:
     """An elementwise equation on the windows of its operands."""
     rule: Rule = RULES[eqn.primitive]
     out = eqn.outvars[0].aval
-    if math.prod(want.shape) > SHORT or not all(is_followed(a.aval) for a in eqn.invars):
+    if math.prod(want.shape) > SHORT:
         return False
-    if any(a.aval.shape not in ((), out.shape) for a in eqn.invars):
-        return False
-    shape = Shape(want.shape, out.dtype)
-    whole = [not a.aval.shape for a in eqn.invars]
-    slots = [build.slot(frame, a) if w else build.new() for a, w in zip(eqn.invars, whole, strict=True)]
-    inner = [a if w else Value(Shape(want.shape, a.aval.dtype)) for a, w in zip(eqn.invars, whole, strict=True)]
-    build.emit(SIMPLE, Made(eqn.primitive, eqn.params, inner, shape, eqn), slots, (want.slot,)).rule = rule
-    for a, w, slot in zip(eqn.invars, whole, slots, strict=True):
+    invars, shapes, whole = list(eqn.invars), out.shape, list[bool]()
+    for a in invars:
+        aval = a.aval
+        if not is_followed(aval):
+            return False
+        spread = aval.shape
+        if spread and spread != shapes:
+            return False
+        whole.append(not spread)
+    slots = [build.slot(frame, a) if w else build.new() for a, w in zip(invars, whole, strict=True)]
+    inner = [a if w else Value(Shape(want.shape, a.aval.dtype)) for a, w in zip(invars, whole, strict=True)]
+    made = Made(eqn.primitive, eqn.params, inner, Shape(want.shape, out.dtype), eqn)
+    build.emit(SIMPLE, made, slots, (want.slot,)).rule = rule
+    for a, w, slot in zip(invars, whole, slots, strict=True):
         if not w:
             ask(build, eqn, frame, a, Want(slot, want.starts, want.sizes, want.shape, want.given))
     return True

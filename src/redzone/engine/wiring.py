@@ -22,7 +22,14 @@ class Wiring:
         """By variable: the equation that makes it, after its place among the others."""
         known = self.makers.get(id(jaxpr))
         if known is None:
-            table = {v: (place, eqn) for place, eqn in enumerate(jaxpr.eqns) for v in eqn.outvars}
+            table: dict[Any, tuple[int, Any]] = {}
+            for place, eqn in enumerate(jaxpr.eqns):
+                outvars = eqn.outvars
+                if len(outvars) == 1:
+                    table[outvars[0]] = (place, eqn)
+                else:
+                    for v in outvars:
+                        table[v] = (place, eqn)
             known = self.makers[id(jaxpr)] = (jaxpr, table)
         return known[1]
 
@@ -37,7 +44,9 @@ class Wiring:
         if known is None:
             table: dict[Any, list[Reader]] = {}
             for place, eqn in enumerate(jaxpr.eqns):
-                for position, atom in enumerate(eqn.invars):
+                invars = eqn.invars
+                for position in range(len(invars)):
+                    atom = invars[position]
                     if type(atom) is not Literal:
                         readers = table.get(atom)
                         if readers is None:

@@ -30,7 +30,7 @@ def wrapped_by(program: Program, step: Step) -> int | None:
         return None
     test, index, moved = program.defs.get(step.ins[0]), step.ins[1], program.defs.get(step.ins[2])
     for made, primitive in ((test, _LT), (moved, _ADD)):
-        if made is None or made.kind != SIMPLE or made.eqn.primitive is not primitive or made.ins[0] != index:
+        if made is None or made.kind != SIMPLE or made.primitive is not primitive or made.ins[0] != index:
             return None
         if made.eqn.invars[0].aval.shape != step.eqn.outvars[0].aval.shape:
             return None

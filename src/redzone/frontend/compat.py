@@ -31,6 +31,8 @@ Literal: Any = _core.Literal
 Var: Any = _core.Var
 Jaxpr: Any = _core.Jaxpr
 ClosedJaxpr: Any = getattr(_core, "ClosedJaxpr", _core.Jaxpr)
+#: Whether a closed jaxpr keeps its two parts in attributes, which its properties, Python functions, hand out.
+_KEEPS_BOTH: bool = ClosedJaxpr is not Jaxpr and {"_jaxpr", "_consts"} <= set(getattr(ClosedJaxpr, "__slots__", ()))
 _UNSPECIFIED: Any = type(vars(_sharding)["UNSPECIFIED"])
 DropVar: Any = getattr(_core, "DropVar", ())
 _UNNAMED: Any = _core.DebugInfo("redzone", "implementation", None, None)
@@ -42,6 +44,8 @@ class JaxMoved(RuntimeError):
 
 def open_jaxpr(jaxpr: Any) -> tuple[Any, tuple[Any, ...]]:
     """The equations-bearing jaxpr and its constants, from a closed, merged or open jaxpr."""
+    if _KEEPS_BOTH and type(jaxpr) is ClosedJaxpr:
+        return jaxpr._jaxpr, tuple(jaxpr._consts)
     inner = getattr(jaxpr, "jaxpr", jaxpr)
     return inner, tuple(getattr(jaxpr, "consts", ()))
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from redzone.domains import dtype_info
 from redzone.domains.affine import Linear, Region
 from redzone.engine.forward import Context
 from redzone.engine.program import Step
@@ -120,7 +119,7 @@ def _truth(*cases: tuple[Region | None, int]) -> list[Piece]:
 
 def _compare(name: str) -> Handler:
     def handler(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
-        if not dtype_info(step.eqn.invars[0].aval.dtype).integral:
+        if not step.given().integral:
             raise NotAffine
         pieces: list[Piece] = []
         for region, a, b in self.pairs(self.operand(context, step, 0, place), self.operand(context, step, 1, place)):
@@ -140,7 +139,7 @@ def _compare(name: str) -> Handler:
 
 def _logic(table: Callable[[int, int], int]) -> Handler:
     def handler(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
-        if dtype_info(step.eqn.outvars[0].aval.dtype).kind != "b":
+        if step.yields().kind != "b":
             raise NotAffine
         pieces: list[Piece] = []
         firsts = _decided(self.operand(context, step, 0, place))
@@ -171,7 +170,7 @@ def _decided(pieces: list[Piece]) -> list[Piece]:
 
 
 def _not(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
-    kind = dtype_info(step.eqn.outvars[0].aval.dtype).kind
+    kind = step.yields().kind
     if kind == "u":
         raise NotAffine
     start = 1 if kind == "b" else -1
@@ -210,7 +209,7 @@ def _clamp(self: Elements, context: Context, step: Step, place: Place) -> list[P
 
 
 def _convert(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
-    source, target = (dtype_info(v.aval.dtype) for v in (step.eqn.invars[0], step.eqn.outvars[0]))
+    source, target = step.given(), step.yields()
     if not source.integral:
         raise NotAffine
     pieces: list[Piece] = []
@@ -228,7 +227,7 @@ def _convert(self: Elements, context: Context, step: Step, place: Place) -> list
 
 def _div(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
     """Division toward zero by a constant or a number of which there are few, or its remainder by any."""
-    remainder = step.eqn.primitive.name == "rem"
+    remainder = step.primitive.name == "rem"
     divisors = values_of(self, context, step, place, 1, MOST) if not remainder or is_fixed(context, step) else None
     if divisors is None:
         if not remainder:
@@ -246,19 +245,19 @@ def _div(self: Elements, context: Context, step: Step, place: Place) -> list[Pie
 
 
 def _shift(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
-    info = dtype_info(step.eqn.outvars[0].aval.dtype)
+    info = step.yields()
     shifts = values_of(self, context, step, place, 0, info.bits - 1)
     if shifts is None:
         raise NotAffine
     pieces: list[Piece] = []
     for region, a, k in self.pairs(self.operand(context, step, 0, place), shifts):
-        if step.eqn.primitive.name == "shift_left":
+        if step.primitive.name == "shift_left":
             pieces.append((region, a * (1 << k.const)))
             continue
         lo, hi = region.bounds(a)
-        if lo < 0 and (info.kind != "i" or step.eqn.primitive.name == "shift_right_logical"):
+        if lo < 0 and (info.kind != "i" or step.primitive.name == "shift_right_logical"):
             raise NotAffine
-        if info.kind == "u" and step.eqn.primitive.name == "shift_right_arithmetic" and hi > info.max >> 1:
+        if info.kind == "u" and step.primitive.name == "shift_right_arithmetic" and hi > info.max >> 1:
             raise NotAffine
         inside, q = self.quotient(region, a, 1 << k.const)
         if inside is not None:
@@ -268,7 +267,7 @@ def _shift(self: Elements, context: Context, step: Step, place: Place) -> list[P
 
 def _and(self: Elements, context: Context, step: Step, place: Place) -> list[Piece]:
     """The logical and of bools, or an integer's lowest bits."""
-    if dtype_info(step.eqn.outvars[0].aval.dtype).kind == "b":
+    if step.yields().kind == "b":
         return _logic(lambda a, b: a & b)(self, context, step, place)
     for k in (0, 1):
         mask = context.env[step.ins[k]]

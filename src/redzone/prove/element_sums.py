@@ -67,7 +67,7 @@ def made_from(program: Program, env: list[Any], slot: int) -> Made:
 
 def _behind(program: Program, env: list[Any], step: Step) -> Made | None:
     """One equation further back; None where there is no such."""
-    primitive, eqn = step.eqn.primitive, step.eqn
+    primitive, eqn = step.primitive, step.eqn
     if step.rule is SAME:
         return Made(step.ins[0], 1, 0)
     if not all(getattr(v.aval, "dtype", None) is not None for v in eqn.invars) or len(step.ins) != len(eqn.invars):
@@ -103,9 +103,9 @@ def _summing(step: Step) -> int | None:
     """The one axis along which a step sums up from its beginning; None for another step."""
     if step.kind != SIMPLE or not step.outs or dtype_info(step.eqn.outvars[0].aval.dtype).kind not in "iu":
         return None
-    if step.eqn.primitive is _SUM and len(step.eqn.params["axes"]) == 1:
+    if step.primitive is _SUM and len(step.eqn.params["axes"]) == 1:
         return int(step.eqn.params["axes"][0])
-    if step.eqn.primitive is _CUMSUM and not step.eqn.params["reverse"]:
+    if step.primitive is _CUMSUM and not step.eqn.params["reverse"]:
         return int(step.eqn.params["axis"])
     return None
 
@@ -121,7 +121,7 @@ def _are_compared(context: Context, made: Made, axis: int) -> bool:
     for step, along in known:
         if along == axis and made_from(program, env, step.ins[0]).slot == made.slot:
             # A running sum is the whole one at its last place.
-            ways += 2 if step.eqn.primitive is _CUMSUM else 1
+            ways += 2 if step.primitive is _CUMSUM else 1
     return ways > 1 or (_equality(context, made.slot) is not None and _are_counted(program))
 
 
@@ -129,7 +129,7 @@ def _are_counted(program: Program) -> bool:
     """Whether anything is counted by adding ones to an array."""
     known: bool | None = program.memo.get("counting")
     if known is None:
-        added = [step for step in program.steps if step.kind == SIMPLE and step.eqn.primitive is _ADDED]
+        added = [step for step in program.steps if step.kind == SIMPLE and step.primitive is _ADDED]
         known = program.memo["counting"] = any(_counts_along(step) for step in added)
     return known
 
@@ -148,7 +148,7 @@ def _counts_along(step: Step) -> bool:
 def _equality(context: Context, slot: int) -> Step | None:
     """The comparison of whole numbers that says which of them are equal, if that is what is in a slot."""
     step = context.program.defs.get(slot)
-    if step is None or step.kind != SIMPLE or step.eqn.primitive is not _EQ or len(step.ins) != 2:
+    if step is None or step.kind != SIMPLE or step.primitive is not _EQ or len(step.ins) != 2:
         return None
     return step if dtype_info(step.eqn.invars[0].aval.dtype).kind in "iu" else None
 
@@ -205,7 +205,7 @@ def _places(program: Program, step: Step) -> int:
     """The slot of the places that a step writes to: only the access itself may have asked for them."""
     known: dict[int, int] | None = program.memo.get("places")
     if known is None:
-        observed = [one for one in program.steps if one.kind == OBSERVE and one.eqn.primitive is _ADDED]
+        observed = [one for one in program.steps if one.kind == OBSERVE and one.primitive is _ADDED]
         known = program.memo["places"] = {id(one.eqn): one.ins[0] for one in observed}
     return known.get(id(step.eqn), step.ins[1])
 
@@ -243,7 +243,7 @@ def _summed(self: Elements, context: Context, step: Step, place: Place) -> list[
     axis, shape = _summing(step), step.eqn.invars[0].aval.shape
     if axis is None or any(type(n) is not int for n in shape) or shape[axis] < 2:
         raise NotAffine
-    n, running = shape[axis], step.eqn.primitive is _CUMSUM
+    n, running = shape[axis], step.primitive is _CUMSUM
     made = made_from(context.program, context.env, step.ins[0])
     fact = context.env[made.slot]
     whole = None if fact is None else summarised(fact)
@@ -289,7 +289,7 @@ def _before_the_next(
     most = summarised(context.env[step.outs[0]]).hi
     pieces = [(region, value)] if (region := EVERYWHERE.where(*guards)) is not None else []
     made = made_by(context.program, step.ins[0])
-    if made is None or (made.eqn.primitive is not _ADDED and made.eqn.primitive is not _SUM):
+    if made is None or (made.primitive is not _ADDED and made.primitive is not _SUM):
         return pieces
     if type(most) is not int or lo >= last or not pieces:
         return pieces

@@ -164,7 +164,8 @@ class Elements:
         try:
             if self.looks < 0 or self.work.done or self.depth > self.deepest:
                 raise NotAffine
-            found = self.made(context, slot, place, fact)
+            pieces = self.made(context, slot, place, fact)
+            found = self.opaque(context, slot, place) if pieces is None else pieces
             most = PIECES if self.spills or (type(fact.hi) is int and fact.hi <= 1) else FEWER
             if len(found) > most or len(self.spilled) > PIECES:
                 raise NotAffine
@@ -179,24 +180,24 @@ class Elements:
         self.known[key] = found
         return found
 
-    def made(self, context: Context, slot: int, place: Place, fact: Fact) -> list[Piece]:
+    def made(self, context: Context, slot: int, place: Place, fact: Fact) -> list[Piece] | None:
+        """The pieces of an element by what makes it; None where that is nothing that is looked into."""
         step = context.program.defs.get(slot)
         if step is None:
             return self.entering(context, slot, place)
         if step.kind == COND or step.kind == CALL:
             return self.chosen(context, step, slot, place)
         if step.kind != SIMPLE or not step.outs or step.outs[0] != slot:
-            raise NotAffine
-        out = step.eqn.outvars[0].aval
+            return None
         if step.rule is SAME:
             return self.value(context, step.ins[0], place)
-        if not dtype_info(getattr(out, "dtype", None)).integral:
-            raise NotAffine
+        if not step.yields().integral:
+            return None
         if step.rule is FLOOR_DIVIDE or step.rule is REMAINDER:
             return self.divided(context, step, place)
-        handler = _HANDLERS.get(step.eqn.primitive)
+        handler = _HANDLERS.get(step.primitive)
         if handler is None or len(step.ins) != len(step.eqn.invars):
-            raise NotAffine
+            return None
         result: list[Piece] = handler(self, context, step, place)
         return result
 
@@ -400,7 +401,7 @@ class Elements:
 
 def is_bool(context: Context, slot: int) -> bool:
     step = context.program.defs.get(slot)
-    return step is not None and step.kind == SIMPLE and dtype_info(step.eqn.outvars[0].aval.dtype).kind == "b"
+    return step is not None and step.kind == SIMPLE and step.yields().kind == "b"
 
 
 def _bounds_at(fact: Fact, place: Place) -> tuple[Any, Any, int]:

@@ -101,49 +101,57 @@ def _looped(via: Step, carries: Iterable[int]) -> set[int]:
 
 def _inputs(program: Program, slots: Iterable[int]) -> frozenset[int]:
     """The inputs of a program, by position, that these of its slots are made of."""
-    known: dict[int, frozenset[int]] | None = program.memo.get("made of")
+    known: list[frozenset[int] | None] | None = program.memo.get("made of")
     if known is None:
-        known = program.memo["made of"] = {
-            slot: frozenset((position,)) for position, slot in program.inputs if slot not in program.defs
-        }
+        known = program.memo["made of"] = [None] * len(program.template)
+        for position, slot in program.inputs:
+            if slot not in program.defs:
+                known[slot] = frozenset((position,))
     found: frozenset[int] = NONE
     for slot in slots:
-        found |= _followed(program, slot, known)
+        behind = known[slot] if slot >= 0 else NONE
+        if behind is None:
+            behind = _followed(program, slot, known)
+        if behind is not found:
+            found = found | behind if found else behind
     return found
 
 
-def _followed(program: Program, slot: int, known: dict[int, frozenset[int]]) -> frozenset[int]:
+def _followed(program: Program, slot: int, known: list[frozenset[int] | None]) -> frozenset[int]:
     """The same of one slot; what is behind each is worked out once for all that lead there."""
-    waiting, made = [slot], dict[int, Iterable[int]]()
+    defs, waiting, made = program.defs, [slot], list[tuple[int, Iterable[int]]]()
     while waiting:
-        at = waiting[-1]
-        if at in known:
-            waiting.pop()
-            continue
-        sources = made.get(at)
-        if sources is None:
-            step = program.defs.get(at)
-            sources = made[at] = () if step is None else _made_from(step, at)
-            count = len(waiting)
-            waiting += [source for source in sources if source not in known]
-            if len(waiting) > count:
+        at = waiting.pop()
+        if at >= 0:
+            if known[at] is not None:
                 continue
+            step = defs.get(at)
+            sources: Iterable[int] = () if step is None else _made_from(step, at)
+            before = [source for source in sources if known[source] is None]
+            if before:
+                # Once more, after those it is made from.
+                made.append((at, sources))
+                waiting.append(-1)
+                waiting += before
+                continue
+        else:
+            at, sources = made.pop()
         found: frozenset[int] = NONE
         for source in sources:
-            behind = known[source]
+            behind = known[source] or NONE
             if behind is not found:
                 found = found | behind if found else behind
         known[at] = found
-        waiting.pop()
-    return known[slot]
+    return known[slot] or NONE
 
 
 def _made_from(step: Step, slot: int) -> Iterable[int]:
     """The slots whose numbers go into what a step makes."""
     if step.kind == SIMPLE:
-        out: Any = step.eqn.outvars[step.outs.index(slot)].aval if len(step.outs) > 1 else step.eqn.outvars[0].aval
-        primitive = step.eqn.primitive
-        if primitive in _POSITIONS or (is_bool(out) and not _moves_bools(step)):
+        several = len(step.outs) > 1
+        yields_bool = is_bool(step.eqn.outvars[step.outs.index(slot)].aval) if several else step.yields().kind == "b"
+        primitive = step.primitive
+        if primitive in _POSITIONS or (yields_bool and not _moves_bools(step)):
             return ()
         if primitive is _SORT and len(step.ins) == len(step.outs):
             # The others only say where each goes.
@@ -170,7 +178,7 @@ def _made_from(step: Step, slot: int) -> Iterable[int]:
 
 def _moves_bools(step: Step) -> bool:
     """Whether a step makes bools of bools, and weighs none against another."""
-    return step.eqn.primitive not in _LOGIC and all(is_bool(v.aval) for v in step.eqn.invars)
+    return step.primitive not in _LOGIC and all(is_bool(v.aval) for v in step.eqn.invars)
 
 
 def is_bool(aval: Any) -> bool:
@@ -216,10 +224,10 @@ def _has_an_end(test: Program) -> bool:
         step = test.defs.get(slot)
         if step is None or step.kind != SIMPLE:
             continue
-        if step.eqn.primitive in _ORDERS:
+        if step.primitive in _ORDERS:
             compared = [s for s in step.ins if test.template[s] is None]
             if len(compared) == 1 and test.defs.get(compared[0]) is None:
                 return True
-        if step.eqn.primitive is _AND or len(step.ins) == 1:
+        if step.primitive is _AND or len(step.ins) == 1:
             waiting += step.ins
     return False

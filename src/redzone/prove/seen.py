@@ -296,7 +296,7 @@ def _alone(context: Context, slot: int, column: int) -> tuple[int, tuple[Any, ..
     Without a shape, the vector, where it has this column alone; None where neither is to be seen.
     """
     step = context.program.defs.get(slot)
-    if step is not None and step.kind == SIMPLE and step.eqn.primitive is _CONCATENATE:
+    if step is not None and step.kind == SIMPLE and step.primitive is _CONCATENATE:
         sizes = [v.aval.shape[-1] for v in step.eqn.invars]
         if step.eqn.params["dimension"] != len(step.eqn.outvars[0].aval.shape) - 1 or any(n != 1 for n in sizes):
             return None
@@ -307,7 +307,7 @@ def _alone(context: Context, slot: int, column: int) -> tuple[int, tuple[Any, ..
         source = step.eqn.invars[0].aval.shape
         if (*source, 1) == step.eqn.outvars[0].aval.shape:
             return step.ins[0], source
-    if step is None or step.kind != SIMPLE or step.eqn.primitive is not _BROADCAST:
+    if step is None or step.kind != SIMPLE or step.primitive is not _BROADCAST:
         return slot, None
     source, whole = step.eqn.invars[0].aval.shape, step.eqn.outvars[0].aval.shape
     if source and (*source, 1) != whole:

@@ -74,7 +74,7 @@ class Tied:
             step = context.program.defs.get(slot)
             if step is None or step.kind != SIMPLE or len(step.ins) != len(step.eqn.invars):
                 continue
-            if step.eqn.primitive not in _PRODUCTS and step.eqn.primitive not in _BITS:
+            if step.primitive not in _PRODUCTS and step.primitive not in _BITS:
                 continue
             if dtype_info(step.eqn.outvars[0].aval.dtype).kind not in "iu" or step.outs[0] != slot:
                 continue
@@ -91,7 +91,7 @@ class Tied:
     def needs_bits(self) -> bool:
         """Whether some result depends on bits, or can wrap."""
         for step, operands in self.definitions.values():
-            if step.eqn.primitive in _BITS:
+            if step.primitive in _BITS:
                 return True
             info = dtype_info(step.eqn.outvars[0].aval.dtype)
             ends = [[n for r, v in pieces for n in r.bounds(v)] for pieces in operands]
@@ -247,7 +247,7 @@ class _Bits(_Words):
         return z3.SignExt(self.wide - width, result) if signed else z3.ZeroExt(self.wide - width, result)
 
     def operation(self, step: Any, words: list[Any], width: int, signed: bool) -> Any:
-        z3, primitive = self.z3, step.eqn.primitive
+        z3, primitive = self.z3, step.primitive
         name = _BITS.get(primitive)
         a = words[0]
         if name is None:

@@ -92,7 +92,8 @@ class _Liveness:
         if known is not None:
             return known
         self.keep.append(jaxpr)
-        needed, alive = {jaxpr.outvars[i] for i in results if type(jaxpr.outvars[i]) is not Literal}, self.alive
+        yielded, alive = jaxpr.outvars, self.alive
+        needed = {yielded[i] for i in results if type(yielded[i]) is not Literal}
         for eqn in reversed(jaxpr.eqns):
             given, outvars = eqn.invars, eqn.outvars
             if eqn.primitive in PLAIN and len(outvars) == 1 and outvars[0] in needed:
@@ -135,6 +136,9 @@ class _Liveness:
             return True
         if primitive not in CALLS and primitive is not COND_P and primitive is not SCAN_P:
             return primitive not in COMPUTED
+        key = CALLS.get(primitive)
+        if key is not None:
+            return self.has_lasting(open_jaxpr(eqn.params[key])[0])
         return any(self.has_lasting(open_jaxpr(closed)[0]) for closed in inner_jaxprs(eqn.params))
 
     def has_lasting(self, jaxpr: Any) -> bool:

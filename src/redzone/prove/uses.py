@@ -194,14 +194,15 @@ class Uses:
 def _describe(table: dict[Any, tuple[int, int]], eqn: Any, bits: Iterator[int]) -> None:
     """What an equation yields is made from, given the same of what it reads."""
     plain = said = 0
-    places = _PLACES.get(eqn.primitive)
-    for position, atom in enumerate(eqn.invars if eqn.primitive not in _LOOPS else ()):
+    primitive = eqn.primitive
+    places = _PLACES.get(primitive)
+    for position, atom in enumerate(eqn.invars if primitive not in _LOOPS else ()):
         if type(atom) is not Literal:
             before = table[atom]
             plain |= before[0]
             if places is None or position not in places:
                 said |= before[1]
-    if eqn.primitive is COND_P:
+    if primitive is COND_P:
         # What a branch yields says nothing of what it was given.
         said = 0
     for v in eqn.outvars:

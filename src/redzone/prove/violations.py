@@ -39,20 +39,30 @@ Bounded = tuple[int, int, int, tuple[Any, ...]]
 Use = tuple[Step, Context, Sequence[Bounded]]
 
 
-@dataclasses.dataclass(slots=True)
 class Case:
     """A region in which an index leaves its array, and a point of it if one is known."""
 
-    region: Region
-    index: Linear
-    column: Column | None
-    """None where it is not the index that leaves, but a value on the way to it wraps."""
-    above: bool
-    point: dict[Atom, int] | None = None
-    made: bool = False
-    """Whether the program's own limits end the index out there, not those of an input."""
-    wrapped: bool = False
-    """Whether the index has wrapped around a type, as far as can be told from it."""
+    __slots__ = ("above", "column", "index", "made", "point", "region", "wrapped")
+
+    def __init__(
+        self,
+        region: Region,
+        index: Linear,
+        column: Column | None,
+        above: bool,
+        point: dict[Atom, int] | None = None,
+        wrapped: bool = False,
+    ) -> None:
+        self.region = region
+        self.index = index
+        self.column = column
+        """None where it is not the index that leaves, but a value on the way to it wraps."""
+        self.above = above
+        self.point = point
+        self.made = False
+        """Whether the program's own limits end the index out there, not those of an input."""
+        self.wrapped = wrapped
+        """Whether the index has wrapped around a type, as far as can be told from it."""
 
     def excess(self) -> Linear:
         """At least 0 where the index is outside."""

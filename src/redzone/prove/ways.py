@@ -72,7 +72,7 @@ def behind(context: Context, slot: int, column: int | None) -> Iterator[Way]:
         if step.kind != SIMPLE:
             continue
         yield Way(context, step, slot, plain, wrapped)
-        name = step.eqn.primitive.name
+        name = step.primitive.name
         if step.rule is REMAINDER or step.rule is FLOOR_DIVIDE:
             continue
         if step.rule is SAME:
@@ -134,7 +134,7 @@ def leaf_of(context: Context, slot: int) -> int | None:
         if step is not None:
             if step.kind != SIMPLE or not step.ins:
                 return None
-            if step.rule is not SAME and (step.eqn.primitive.name not in MOVES or len(step.ins) != 1):
+            if step.rule is not SAME and (step.primitive.name not in MOVES or len(step.ins) != 1):
                 return None
             slot = step.ins[0]
             continue

@@ -34,6 +34,14 @@ class Rule:
     """Whether anything is known of a float result; if not, nothing is asked of its operands."""
     elsewhere: bool = False
     """Whether its result is made of what other devices hold, too: what is learnt of an operand here is not of that."""
+    whole: bool = dataclasses.field(init=False, default=False)
+    """Whether it looks at all of its operands."""
+    each: bool = dataclasses.field(init=False, default=False)
+    """Whether it looks at all of them, or at all that somebody asked for."""
+
+    def __post_init__(self) -> None:
+        self.whole = type(self.needs) is str and self.needs == "all"
+        self.each = self.whole or (type(self.needs) is str and self.needs == "given")
 
 
 RULES: Final[dict[Any, Rule]] = {}
