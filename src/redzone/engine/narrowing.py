@@ -339,7 +339,12 @@ class Narrowing:
             getattr(self, _BACKWARD[kind])(step, fact, level)
 
     def found_before(self, step: Step, relation: str, level: Any) -> None:
-        """What is less than the last element of an array is found before its end (`engine/search.py`, `ahead.py`)."""
+        """What is less than the last element of an array is found before its end (`engine/search.py`, `ahead.py`).
+
+        Of that element, and of what is looked for, as they were where it was: not of what is computed anew here.
+        """
+        if not computed_anew(self.program).isdisjoint(step.ins):
+            return
         for position, asked in ((0, relation), (1, FLIPPED[relation])):
             places = self.program.searched().get((step.ins[position], step.ins[1 - position]), ())
             inner = self.level_of(step, position, level) if places else None
