@@ -981,3 +981,18 @@ def a_count_of_numbers_that_are_computed_alike(x, a, b, c, t):
     ends = (a * b + c).astype(jnp.int32)
     read = x.at[jnp.sum(t >= ends)].get(mode="promise_in_bounds")  #: masked
     return jnp.where(t < ends[-1], read, 0.0)
+
+
+@case(f32(2), f32(4), f32(4), f32(4), i32())
+def a_factor_by_a_flag_that_is_computed_twice(x, a, b, c, n):
+    product = a * b
+    flag = (product + c < 5)[0].astype(jnp.int32)
+    quotient = lax.div(flag * 1000, jnp.maximum(n, 1))
+    return x.at[jnp.minimum(quotient, 2) * (1 - flag)].get(mode="promise_in_bounds") * product[0], quotient  #: unknown
+
+
+@case(f32(2), f32(4), f32(4), f32(4), i32())
+def a_factor_by_a_flag_that_is_computed_alike(x, a, b, c, n):
+    flag = (a * b + c < 5)[0].astype(jnp.int32)
+    quotient = lax.div(flag * 1000, jnp.maximum(n, 1))
+    return x.at[jnp.minimum(quotient, 2) * (1 - flag)].get(mode="promise_in_bounds"), quotient  #: safe

@@ -9,7 +9,7 @@ import pytest
 from jax import lax
 
 import redzone
-from redzone.engine import narrowing, products, tabulate, together
+from redzone.engine import anew, narrowing, products, tabulate, together
 
 pytestmark = pytest.mark.sources
 
@@ -185,7 +185,15 @@ def _count(x, a, b, c, wide):
     return jnp.where(limit < ends[-1], read, 0.0) * product[-1], limit
 
 
-ONCE = {_remainder: (21, 4), _two_cursors: (10, 4), _count: (8, 8)}
+def _factor(x, a, b, c, wide):
+    product, some = a * b, wide[0].astype(jnp.int32)
+    flag = (product + c < 5)[0].astype(jnp.int32)
+    quotient = lax.div(flag * 1000, jnp.maximum(some, 1))
+    at = jnp.minimum(quotient, 2) * (1 - flag)
+    return lax.dynamic_slice(x, (at,), (1,), allow_negative_indices=False)[0] * product[0], quotient
+
+
+ONCE = {_remainder: (21, 4), _two_cursors: (10, 4), _count: (8, 8), _factor: (2, 4)}
 """By program: how long its table is, and its rows."""
 
 
@@ -229,8 +237,9 @@ def test_what_is_made_of_it_is_not_one_number_either(program):
         (tabulate, "is_anew", lambda *_: False, _remainder),
         (together, "is_anew", lambda *_: False, _two_cursors),
         (narrowing, "computed_anew", lambda *_: set(), _count),
+        (anew, "_makes_flags", lambda *_: False, _factor),
     ],
-    ids=["a table of it", "two cursors", "a count"],
+    ids=["a table of it", "two cursors", "a count", "a factor"],
 )
 def test_what_is_taken_for_one_number_is_caught(monkeypatch, module, name, wrong, program):
     monkeypatch.setattr(module, name, wrong)
