@@ -919,3 +919,80 @@ def columns_of_sums_with_products(grid, a, b, c):
 def each_of_sums_with_products(x, a, b, c):
     at = a * b + c
     return x[jnp.where((at >= 0) & (at < 7), jnp.floor(at).astype(jnp.int32), 0)]  #: safe
+
+
+# A sum that is fused with its product in one place and rounded in another is two numbers, and so are integers and flags
+# that are made of it: they were taken for one each where a choice is tabulated, where two cursors are moved by one flag
+# and where a count of elements is held against one of them.
+
+
+@case(f32(21), f32(4), f32(4), f32(4), i32())
+def a_remainder_of_a_number_that_is_computed_twice(x, a, b, c, k):
+    product = a * b
+    i = jnp.clip((product + c).astype(jnp.int32), 0, 20)[jnp.clip(k, 0, 3)]  #: safe
+    at = jnp.where(i > 0, i * 1000 - lax.div(i * 1000, i + 1) * (i + 1), 0)
+    return x.at[at].get(mode="promise_in_bounds"), product  #: unknown
+
+
+@case(f32(21), f32(4), f32(4), f32(4), i32())
+def a_remainder_of_a_number_that_is_computed_alike(x, a, b, c, k):
+    i = jnp.clip((a * b + c).astype(jnp.int32), 0, 20)[jnp.clip(k, 0, 3)]  #: safe
+    at = jnp.where(i > 0, i * 1000 - lax.div(i * 1000, i + 1) * (i + 1), 0)
+    return x.at[at].get(mode="promise_in_bounds")  #: safe
+
+
+def _two_cursors(read, a, b, c, more):
+    def step(carry):
+        i, j, k, a, total = carry
+        product = a * b
+        ok = (product + c < 5)[0]
+        j = jnp.where(ok, j, jnp.where(more(product)[0] > 5, j - 1, j - 2))
+        return jnp.where(ok, i + 1, i), j, k + 1, a[::-1], total + read(k)
+
+    return lax.while_loop(lambda c: (c[0] < c[1]) & (c[2] < 30), step, (0, 10, 0, a, 0.0))[4]
+
+
+@case(f32(10), f32(4), f32(4), f32(4))
+def two_cursors_by_a_flag_that_is_computed_twice(x, a, b, c):
+    def read(k):
+        return x.at[k].get(mode="promise_in_bounds")  #: unknown
+
+    return _two_cursors(read, a, b, c, lambda product: product)
+
+
+@case(f32(10), f32(4), f32(4), f32(4))
+def two_cursors_by_a_flag_that_is_computed_alike(x, a, b, c):
+    def read(k):
+        return x.at[k].get(mode="promise_in_bounds")  #: safe
+
+    return _two_cursors(read, a, b, c, lambda product: b)
+
+
+@case(f32(8), f32(8), f32(8), f32(8), i32())
+def a_count_of_numbers_that_are_computed_twice(x, a, b, c, t):
+    product = a * b
+    ends = (product + c).astype(jnp.int32)
+    read = x.at[jnp.sum(t >= ends)].get(mode="promise_in_bounds")  #: unknown
+    return jnp.where(t < ends[-1], read, 0.0) * product[-1]
+
+
+@case(f32(8), f32(8), f32(8), f32(8), i32())
+def a_count_of_numbers_that_are_computed_alike(x, a, b, c, t):
+    ends = (a * b + c).astype(jnp.int32)
+    read = x.at[jnp.sum(t >= ends)].get(mode="promise_in_bounds")  #: masked
+    return jnp.where(t < ends[-1], read, 0.0)
+
+
+@case(f32(2), f32(4), f32(4), f32(4), i32())
+def a_factor_by_a_flag_that_is_computed_twice(x, a, b, c, n):
+    product = a * b
+    flag = (product + c < 5)[0].astype(jnp.int32)
+    quotient = lax.div(flag * 1000, jnp.maximum(n, 1))
+    return x.at[jnp.minimum(quotient, 2) * (1 - flag)].get(mode="promise_in_bounds") * product[0], quotient  #: unknown
+
+
+@case(f32(2), f32(4), f32(4), f32(4), i32())
+def a_factor_by_a_flag_that_is_computed_alike(x, a, b, c, n):
+    flag = (a * b + c < 5)[0].astype(jnp.int32)
+    quotient = lax.div(flag * 1000, jnp.maximum(n, 1))
+    return x.at[jnp.minimum(quotient, 2) * (1 - flag)].get(mode="promise_in_bounds"), quotient  #: safe

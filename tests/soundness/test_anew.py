@@ -9,7 +9,7 @@ import pytest
 from jax import lax
 
 import redzone
-from redzone.engine import narrowing, products
+from redzone.engine import anew, narrowing, products, tabulate, together
 
 pytestmark = pytest.mark.sources
 
@@ -147,3 +147,101 @@ def test_rows_taken_for_one_number_each_are_caught(monkeypatch):
     c = (rng.integers(0, TOP, (ROWS, 2)) - a.astype(np.float64) * b).astype(np.float32)
     at = np.asarray(compiled(np.ones(TOP, np.float32), a, b, c)[1])
     assert at.min() < 0 or at.max() >= TOP
+
+
+# Integers and flags that are made of such a sum: a division that is not computed again, the body of a loop that is
+# too large to be compiled as one, and a sum over elements lie between the places in which they are used.
+
+AT_ONCE, WIDE = 200, 5000
+
+
+def _remainder(x, a, b, c, _):
+    product = a * b
+    i = lax.dynamic_index_in_dim(jnp.clip((product + c).astype(jnp.int32), 0, 20), 0, keepdims=False)
+    quotient = lax.div(i * 1000, i + 1)
+    at = jnp.where(i > 0, i * 1000 - quotient * (i + 1), 0)
+    read = lax.dynamic_slice(x, (at,), (1,), allow_negative_indices=False)[0]
+    return read * product[0], quotient
+
+
+def _two_cursors(x, a, b, c, wide):
+    def step(carry):
+        i, j, k, a, wide, read = carry
+        product, at = a * b, jnp.clip(i, 0, 3)
+        ok = lax.dynamic_index_in_dim(product + c < 5, at, keepdims=False)
+        more = lax.dynamic_index_in_dim(product, at, keepdims=False) > 5
+        read = read + lax.dynamic_slice(x, (k,), (1,), allow_negative_indices=False)[0]
+        j = jnp.where(ok, j, jnp.where(more, j - 1, j - 2))
+        return jnp.where(ok, i + 1, i), j, k + 1, a[::-1], jnp.sin(wide) * 1.1, read
+
+    carry = lax.while_loop(lambda c: (c[0] < c[1]) & (c[2] < 30), step, (0, 10, 0, a, wide, 0.0))
+    return carry[-1], carry[2], carry[4]
+
+
+def _count(x, a, b, c, wide):
+    product, limit = a * b, wide[0].astype(jnp.int32) + 3
+    ends = (product + c).astype(jnp.int32)
+    read = lax.dynamic_slice(x, (jnp.sum(limit >= ends),), (1,), allow_negative_indices=False)[0]
+    return jnp.where(limit < ends[-1], read, 0.0) * product[-1], limit
+
+
+def _factor(x, a, b, c, wide):
+    product, some = a * b, wide[0].astype(jnp.int32)
+    flag = (product + c < 5)[0].astype(jnp.int32)
+    quotient = lax.div(flag * 1000, jnp.maximum(some, 1))
+    at = jnp.minimum(quotient, 2) * (1 - flag)
+    return lax.dynamic_slice(x, (at,), (1,), allow_negative_indices=False)[0] * product[0], quotient
+
+
+ONCE = {_remainder: (21, 4), _two_cursors: (10, 4), _count: (8, 8), _factor: (2, 4)}
+"""By program: how long its table is, and its rows."""
+
+
+def _verdicts_of(program):
+    size, length = ONCE[program]
+    numbers, wide = redzone.Spec((length,), "float32"), redzone.Spec((WIDE,), "float32")
+    report = redzone.check(program, redzone.Spec((size,), "float32"), numbers, numbers, numbers, wide)
+    return {str(access.verdict) for access in report.accesses}
+
+
+def _sees_the_end(program):
+    """Whether any of some runs sees the table's last element, which no run that stays inside does.
+
+    Their sums are just below 5 if the product is rounded, and 5 if it is fused, or the other way round.
+    """
+    size, length = ONCE[program]
+    rng, compiled = np.random.default_rng(0), jax.jit(program)
+    a, b = (rng.uniform(2.84, 2.99, 4000).astype(np.float32) for _ in range(2))
+    product, table = a * b, np.eye(size, dtype=np.float32)[-1]
+    for total in (np.float32(5), np.nextafter(np.float32(5), np.float32(0))):
+        c = total - product
+        rounded, fused = product + c, (a.astype(np.float64) * b + c).astype(np.float32)
+        for k in np.nonzero((rounded < 5) != (fused < 5))[0][:AT_ONCE]:
+            row = [np.full(length, numbers[k]) for numbers in (a, b, c)]
+            read, more, *_ = compiled(table, *row, np.ones(WIDE, np.float32))
+            if more > size if program is _two_cursors else read != 0:
+                return True
+    return False
+
+
+@pytest.mark.parametrize("program", ONCE)
+def test_what_is_made_of_it_is_not_one_number_either(program):
+    assert "unknown" in _verdicts_of(program)
+
+
+@pytest.mark.changes_the_engine
+@pytest.mark.skipif(jax.__version_info__ >= (0, 11), reason="seen with the compiler of JAX 0.10")
+@pytest.mark.parametrize(
+    ("module", "name", "wrong", "program"),
+    [
+        (tabulate, "is_anew", lambda *_: False, _remainder),
+        (together, "is_anew", lambda *_: False, _two_cursors),
+        (narrowing, "computed_anew", lambda *_: set(), _count),
+        (anew, "_makes_flags", lambda *_: False, _factor),
+    ],
+    ids=["a table of it", "two cursors", "a count", "a factor"],
+)
+def test_what_is_taken_for_one_number_is_caught(monkeypatch, module, name, wrong, program):
+    monkeypatch.setattr(module, name, wrong)
+    assert "unknown" not in _verdicts_of(program)
+    assert _sees_the_end(program)

@@ -62,6 +62,9 @@ def _apart_by(program: Program, env: list[Any], slot: int, bound: float, known: 
         return math.inf
     if slot not in known:
         each = [_apart_by(program, env, one, bound, known, deep - 1) for one in step.ins]
+        if any(_is_bool(step, k) and are_flags_anew(program, one) for k, one in enumerate(step.ins)):
+            # It may be one thing here and another there.
+            each.append(math.inf)
         known[slot] = _farther(env, step, each, bound)
     return known[slot]
 
@@ -97,19 +100,24 @@ def computed_anew(program: Program) -> set[int]:
         found = program.memo["anew"] = set(program.anew)
         # Most programs have no such sum.
         if found or any(_may_be_first(step) for step in program.steps):
-            is_one_of = [False] * len(program.template)
+            is_one_of, either = [False] * len(program.template), set(found)
             for slot in found:
                 is_one_of[slot] = True
             for step in program.steps:
                 if step.kind == SIMPLE and not _may_be_anew(program, step, is_one_of):
                     continue
                 more: list[int] = []
-                if _is_anew(program, step, found):
+                if _is_anew(program, step, either):
                     more = [slot for slot in step.outs if slot >= 0]
                 elif step.kind in (SCAN, WHILE):
-                    more = _kept_as_they_are(step, found)
+                    more = _kept_as_they_are(step, either)
+                elif _makes_flags(step) and not either.isdisjoint(step.ins):
+                    # What is made of them is none of the numbers, if not a number itself.
+                    either.update(step.outs)
+                    is_one_of[step.outs[0]] = True
                 for slot in more:
                     found.add(slot)
+                    either.add(slot)
                     is_one_of[slot] = True
     return found
 
@@ -155,6 +163,20 @@ def _is_anew(program: Program, step: Step, before: set[int]) -> bool:
     if not info.integral and how != ALIKE:
         return how == TWOFOLD
     return not before.isdisjoint(step.ins)
+
+
+def _makes_flags(step: Step) -> bool:
+    """Whether a step makes bools, each by itself."""
+    is_plain = step.kind == SIMPLE and len(step.outs) == 1 and step.outs[0] >= 0
+    if not is_plain or (step.eqn.primitive in _REDUCED and step.rule is not SAME):
+        return False
+    return dtype_info(getattr(step.eqn.outvars[0].aval, "dtype", None)).kind == "b"
+
+
+def _is_bool(step: Step, k: int) -> bool:
+    """Whether an operand of a step is a bool."""
+    invars = step.eqn.invars
+    return k < len(invars) and dtype_info(getattr(invars[k].aval, "dtype", None)).kind == "b"
 
 
 def are_flags_anew(program: Program, slot: int) -> bool:

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from redzone.domains import Fact, dtype_info, join, leq, meet, scalar, settle, summarised
-from redzone.engine.anew import are_flags_anew
+from redzone.engine.anew import are_flags_anew, is_anew
 from redzone.engine.chosen import CHOSEN, How
 from redzone.engine.levels import HERE
 from redzone.engine.program import SIMPLE, Program, Step
@@ -183,7 +183,10 @@ def _plan(program: Program, out: int) -> tuple[tuple[Step, ...], int] | None:
         order.append(made)
         return True
 
-    return (tuple(order), sources.pop()) if visit(out, None) and len(sources) == 1 else None
+    if not visit(out, None) or len(sources) != 1:
+        return None
+    (source,) = sources
+    return None if is_anew(program, source) else (tuple(order), source)
 
 
 def _is_plain(step: Step) -> bool:

@@ -12,6 +12,7 @@ import numpy as np
 from redzone.access.site import Site
 from redzone.domains import Fact, join, meet
 from redzone.domains.symbolic import at_most, is_inconclusive, larger, smaller
+from redzone.engine.anew import is_anew
 from redzone.engine.assumptions import held, hold, learnt
 from redzone.engine.blends import blend
 from redzone.engine.columns import column_facts
@@ -385,7 +386,7 @@ class Runner:
         made = program.defs.get(slot)
         if made is None or made.kind != COND or len(made.bodies) != len(step.bodies):
             return None
-        if asked_by(program, made.ins[0]) != asked_by(program, step.ins[0]):
+        if asked_by(program, made.ins[0]) != asked_by(program, step.ins[0]) or is_anew(program, made.ins[0]):
             return None
         branch = (env[made.apart] or {}).get(k)
         fact: Fact | None = None if branch is None else branch[0][made.outs.index(slot)]

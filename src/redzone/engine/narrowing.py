@@ -30,9 +30,12 @@ from redzone.engine.levels import (
 )
 from redzone.engine.program import COND, MORE, SIMPLE, Program, Step
 from redzone.engine.relations import FLIPPED, NEGATED, Infeasible, implied, is_met, satisfying, spanning
+from redzone.frontend.compat import primitives
 from redzone.rules.floats import single_below
 from redzone.rules.table import SAME
 
+_CONVERT: Final = primitives()["convert_element_type_p"]
+_SELECT: Final = primitives()["select_n_p"]
 #: How many equations one refinement may look at.
 BUDGET: Final = 60
 #: A bound beyond this comes from an integer type.
@@ -235,10 +238,15 @@ class Narrowing:
         is_plain = type(fact.lo) is int or type(old.lo) is int
         if not is_plain and fact.kept and old.kept and fact.lo.ndim != old.lo.ndim:
             fact = summarised(fact)
+        given = fact
         if self.anew and slot in self.anew and not self.promised:
             fact = self.as_computed_anew(slot, fact)
-        new = meet(old, fact)
-        if new is None:
+        anywhere = new = meet(old, fact)
+        if given is not fact and self.is_chosen(slot):
+            # What it was made of here is what was asked for here, whatever it is elsewhere.
+            fact = given
+            new = meet(old, given)
+        if new is None or anywhere is None:
             raise Infeasible
         if new is old or (new.step == old.step and _same(new, old)):
             return
@@ -246,8 +254,8 @@ class Narrowing:
             # It stands for every value of its type that nobody asked about: of which is this said?
             return
         step = self.defs.get(slot)
-        if not self.anew or self.promised or not self.is_flag_anew(slot):
-            self.known[slot, level] = new
+        if anywhere is not old and (not self.anew or self.promised or not self.is_flag_anew(slot)):
+            self.known[slot, level] = anywhere
             self.learnt_since += 1
         if step is None and slot in self.program.equal:
             self.narrow(self.program.equal[slot], new, level)
@@ -303,6 +311,13 @@ class Narrowing:
         lo, hi = (whole.lo - below if below < math.inf else old.lo), (whole.hi + above if above < math.inf else old.hi)
         return Fact(lo, hi, 1, fact.nan)
 
+    def is_chosen(self, slot: int) -> bool:
+        """Whether an integer is one of several, or a bool that was converted."""
+        step = self.defs.get(slot)
+        if step is None or step.kind != SIMPLE or not dtype_info(step.eqn.outvars[0].aval.dtype).integral:
+            return False
+        return step.eqn.primitive is _SELECT or (step.eqn.primitive is _CONVERT and step.given().kind == "b")
+
     def is_flag_anew(self, slot: int) -> bool:
         """Whether a bool may come out in another way in another place."""
         step = self.defs.get(slot)
@@ -339,7 +354,12 @@ class Narrowing:
             getattr(self, _BACKWARD[kind])(step, fact, level)
 
     def found_before(self, step: Step, relation: str, level: Any) -> None:
-        """What is less than the last element of an array is found before its end (`engine/search.py`, `ahead.py`)."""
+        """What is less than the last element of an array is found before its end (`engine/search.py`, `ahead.py`).
+
+        Of that element, and of what is looked for, as they were where it was: not of what is computed anew here.
+        """
+        if not computed_anew(self.program).isdisjoint(step.ins):
+            return
         for position, asked in ((0, relation), (1, FLIPPED[relation])):
             places = self.program.searched().get((step.ins[position], step.ins[1 - position]), ())
             inner = self.level_of(step, position, level) if places else None

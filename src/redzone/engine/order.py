@@ -18,6 +18,7 @@ import numpy as np
 
 from redzone.domains import Fact, dtype_info, settle, summarised
 from redzone.domains.symbolic import at_most, fits, is_symbolic, larger, smaller
+from redzone.engine.anew import is_anew
 from redzone.engine.idioms import FLOOR_DIVIDE
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
@@ -84,7 +85,8 @@ def midpoints(body: Program, carries: dict[int, int]) -> list[Midpoint]:
                 continue
             difference, added = known
             high, low = difference.ins
-            if end != (low if sign == 1 else high):
+            # The end and the difference are looked at in two places.
+            if end != (low if sign == 1 else high) or is_anew(body, end):
                 continue
             rounds_down = halved.rule is FLOOR_DIVIDE or halved.eqn.primitive is _ARITHMETIC
             # high less half of the difference is half of the sum, rounded up.

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from redzone.domains import Fact, join, meet, scalar
 from redzone.domains.symbolic import is_inconclusive
+from redzone.engine.anew import is_anew
 from redzone.engine.program import SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
 
@@ -93,7 +94,8 @@ def one_source(program: Program, slot: int) -> int:
         if template[at] is not None:
             known[at] = NONE
         elif made is None or not _is_plain(made):
-            known[at] = at
+            # What is computed anew wherever it is used is not one number.
+            known[at] = SEVERAL if is_anew(program, at) else at
         else:
             source, missing = NONE, -1
             for operand in made.ins:

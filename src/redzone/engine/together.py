@@ -3,6 +3,9 @@
 Two cursors of a merge, `i` moved where a condition holds and `j` where it fails, are such: after t iterations they
 have moved by t together. So are a cursor that writes where two lists agree, and one that is moved then and elsewhere:
 the first is never ahead.
+
+That holds of what is asked once. A flag of floats that may be computed anew wherever it is used (`engine/anew.py`) may
+come out one way for one carry and the other way for the other: it says nothing of the two together.
 """
 
 from __future__ import annotations
@@ -12,6 +15,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from redzone.domains import Fact, dtype_info, summarised
+from redzone.engine.anew import is_anew
 from redzone.engine.program import COND, SIMPLE, Program, Step
 from redzone.frontend.compat import primitives
 from redzone.rules.table import SAME
@@ -196,6 +200,8 @@ def _by_branches(body: Program, first: int, step: Step, result: int, depth: int)
 
 def _taken(body: Program, step: Step, k: int, depth: int) -> list[Case]:
     """The cases in which a branch runs."""
+    if is_anew(body, step.ins[0]):
+        return [{}]
     made = body.defs.get(step.ins[0])
     if made is not None and made.kind == SIMPLE and made.primitive is _CONVERT and _is_bool(made.eqn.invars[0]):
         return _asked(body, made.ins[0], bool(k), depth)
@@ -220,10 +226,11 @@ def _asked(body: Program, slot: int, truth: bool, depth: int) -> list[Case]:
                 # The first comes out so, or it does not and the second does.
                 against = _asked(body, one, not truth, depth - 1)
                 return first + [both for a in against for b in second if (both := _both(a, b)) is not None]
-            if primitive in _ORDERS and all(dtype_info(v.aval.dtype).kind in "iu" for v in step.eqn.invars):
+            of_integers = all(dtype_info(v.aval.dtype).kind in "iu" for v in step.eqn.invars)
+            if primitive in _ORDERS and of_integers and not is_anew(body, slot):
                 answers = _ORDERS[primitive] if truth else _ANY - _ORDERS[primitive]
                 return [_compared(body, step.ins[0], step.ins[1], answers)]
-    return [{slot: frozenset((truth,))}]
+    return [{} if is_anew(body, slot) else {slot: frozenset((truth,))}]
 
 
 def _compared(body: Program, a: int, b: int, answers: frozenset[Any]) -> Case:
