@@ -30,6 +30,7 @@ from redzone.engine.levels import (
 )
 from redzone.engine.program import COND, MORE, SIMPLE, Program, Step
 from redzone.engine.relations import FLIPPED, NEGATED, Infeasible, implied, is_met, satisfying, spanning
+from redzone.frontend.compat import primitives
 from redzone.rules.floats import single_below
 from redzone.rules.table import SAME
 
@@ -39,9 +40,16 @@ BUDGET: Final = 60
 FAR: Final = 2**30
 #: How many comparisons of two values are looked at once more.
 PAIRS: Final = 4
+#: The same of other steps, which said little of one operand as long as another was not known better.
+OPEN: Final = 6
+#: How deep a choice of choices is looked into.
+CHOICES: Final = 4
 
 
 _BACKWARD: Final = {kind: f"_{kind}" for kind in KIND.values()}
+#: What says more of one operand once another is known better.
+_BY_OTHERS: Final = frozenset(("add", "sub", "min", "max"))
+_SELECT: Final = primitives()["select_n_p"]
 
 
 class Narrowing:
@@ -62,11 +70,13 @@ class Narrowing:
         "looked",
         "masks",
         "nested",
+        "open",
         "pairs",
         "program",
         "promised",
         "recomputed",
         "rows",
+        "second",
         "tentative",
     )
 
@@ -88,6 +98,10 @@ class Narrowing:
         self.pairs: list[tuple[Step, str, Any, int]] = []
         """Comparisons of two values that were assumed, and how much was known when they were looked at."""
         self.learnt_since = 0
+        self.open: list[tuple[Step, str, Fact, Any, int]] = []
+        """Other steps that may say more once more is known, by how they are gone back through, likewise."""
+        self.second = False
+        """Whether it looks at them once more, by what follows for their operands from all that was learnt since."""
         self.rows = False
         """Whether anything is known of whole rows."""
         self.anew = computed_anew(program)
@@ -140,10 +154,10 @@ class Narrowing:
 
     def operand(self, step: Step, position: int, level: Any) -> Fact:
         slot = step.ins[position]
-        if level is ALL and not self.rows:
+        if level is ALL and not self.rows and not self.second:
             return self.known.get((slot, ALL)) or self.at(slot)
         inner = self.level_of(step, position, level)
-        return self.at(slot) if inner is None else self.current(slot, inner)
+        return self.at(slot) if inner is None else self.now(slot, inner)
 
     def assume(self, slot: int, truth: int, level: Any) -> None:
         """Use that a bool (or the branch number it was converted to) has this value."""
@@ -151,22 +165,47 @@ class Narrowing:
         self.again()
 
     def again(self) -> None:
-        """Look once more at comparisons of two values, which others have told more about since: `a <= b and b < 10`."""
-        if not self.pairs:
+        """Look once more at what others have told more about since: `a <= b and b < 10`, `where(op == 0, ok, full)`."""
+        if not self.pairs and not self.open:
             return
+        self.second = True
         for _ in range(PAIRS):
             stale = [k for k, pair in enumerate(self.pairs[:PAIRS]) if self.learnt_since > pair[3]]
-            if not stale:
+            left = [k for k, one in enumerate(self.open[:OPEN]) if self.learnt_since > one[4]]
+            if not stale and not left:
                 break
             for k in stale:
                 step, relation, level, _ = self.pairs[k]
                 self.pairs[k] = (step, relation, level, self.learnt_since)
                 self.compare(step, relation, level)
+            for k in left:
+                step, kind, fact, level, _ = self.open[k]
+                getattr(self, _BACKWARD[kind])(step, fact, level)
+                self.open[k] = (step, kind, fact, level, self.learnt_since)
+        self.forget()
+
+    def forget(self) -> None:
+        """Leave nothing open, nor anything that was computed while some was."""
+        self.second = False
         self.pairs.clear()
+        self.open.clear()
+        self.recomputed.clear()
+
+    def leave_open(self, step: Step, kind: str, fact: Fact, level: Any) -> None:
+        """Note a step that may say more of its operands once one of them is known better."""
+        if not self.second and len(self.open) < OPEN:
+            self.open.append((step, kind, fact, level, self.learnt_since))
+
+    def now(self, slot: int, level: Any) -> Fact:
+        """What is known of a value; at a second look, what follows for it from all that was learnt."""
+        return self.current(slot, level)
 
     def compare(self, step: Step, relation: str, level: Any) -> None:
         if not step.given().integral:
+            # What floats come to is not the same wherever they are computed: only what was said of them counts.
+            second, self.second = self.second, False
             self.compare_floats(step, relation, level)
+            self.second = second
             return
         self.compare_with(step, 0, relation, level)
         self.compare_with(step, 1, FLIPPED[relation], level)
@@ -337,6 +376,23 @@ class Narrowing:
                 self.narrow(step.ins[0], summarised(fact), self.behind(step, level))
         else:
             getattr(self, _BACKWARD[kind])(step, fact, level)
+            if kind in _BY_OTHERS and not self.second and not self.is_by_constant(step):
+                self.leave_open(step, kind, fact, level)
+
+    def may_be(self, slot: int, fact: Fact, depth: int = CHOICES) -> bool:
+        """Whether a value may satisfy a fact, by what it is chosen from: of 0 and 2 and 3 none is 1."""
+        known, step = self.at(slot), self.defs.get(slot)
+        if known is None:
+            return True
+        if meet(summarised(known), fact) is None:
+            return False
+        if depth == 0 or step is None or step.kind != SIMPLE:
+            return True
+        if step.rule is SAME:
+            return self.may_be(step.ins[0], fact, depth - 1)
+        if step.eqn.primitive is not _SELECT:
+            return True
+        return any(self.may_be(case, fact, depth - 1) for case in step.ins[1:])
 
     def found_before(self, step: Step, relation: str, level: Any) -> None:
         """What is less than the last element of an array is found before its end (`engine/search.py`, `ahead.py`)."""
