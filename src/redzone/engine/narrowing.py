@@ -290,7 +290,7 @@ class Narrowing:
             self.learnt_since += 1
         if step is None and slot in self.program.equal:
             self.narrow(self.program.equal[slot], new, level)
-        if step is None and new.step == 0 and level is ALL and self.program.linked:
+        if new.step == 0 and level is ALL and self.program.linked:
             self.by_links(slot, new)
         if step is None or self.budget <= 0:
             return
@@ -318,7 +318,7 @@ class Narrowing:
             self.congruent(step, new, level)
 
     def by_links(self, slot: int, fact: Fact) -> None:
-        """Use what is known of other carries by the value of a flag (`engine/flags.py`)."""
+        """Use what is known of other carries by the value of a flag (`engine/flags.py`, `engine/spent.py`)."""
         self.looked.add(MORE)
         linked = self.program.linked.get(id(self.env))
         for other, known in linked[1].get(slot, {}).get(fact.lo, {}).items() if linked is not None else ():
