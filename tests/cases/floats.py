@@ -668,3 +668,23 @@ def looked_at_without_its_sign_with_room(x, at):
 @case(f32(8), f32())
 def looked_at_with_the_other_sign(x, at):
     return lax.cond((-at <= 0) & (-at > -8), lambda: x[at.astype(jnp.int32)], lambda: 0.0)  #: safe
+
+
+# A picture that is turned: where each pixel comes from, if that is in the picture. What the product of matrices adds up
+# is written down, and is one number wherever it is looked at.
+
+
+@case(f32(16, 16), f32(256, 2), f32(2, 2))
+def where_pixels_of_a_turned_picture_come_from(image, points, turn):
+    at = jnp.round(points @ turn + 7.5).astype(jnp.int32)
+    inside = jnp.all((at >= 0) & (at < 16), -1)
+    at = jnp.where(inside[:, None], at, 0)
+    return jnp.where(inside, image[at[:, 0], at[:, 1]], 0.0)  #: safe
+
+
+@case(f32(16, 16), f32(256, 2), f32(2, 2))
+def where_pixels_of_a_turned_picture_come_from_up_to_its_size(image, points, turn):
+    at = jnp.round(points @ turn + 7.5).astype(jnp.int32)
+    inside = jnp.all((at >= 0) & (at <= 16), -1)
+    at = jnp.where(inside[:, None], at, 0)
+    return jnp.where(inside, image[at[:, 0], at[:, 1]], 0.0)  #: unsafe

@@ -203,3 +203,131 @@ def a_region_of_a_grid(walls, y, x):
     seen = jnp.zeros((5, 6), bool).at[y, x].set(True)  #: safe
     first = (0, 1, jnp.full(30, y), jnp.full(30, x), seen)
     return lax.while_loop(lambda c: c[0] < c[1], body, first)[4]
+
+
+# Where it is new, there is still a place left for it: a queue and a stack as long as there are vertices. From a stack
+# some are taken, too.
+
+
+@case(flag(12, 12), i32(min=0, max=11))
+def a_queue_of_all_vertices(edges, start):
+    def each(to, carry, at):
+        queue, tail, seen = carry
+        new = edges[at, to] & ~seen[to]  #: safe
+        queue = jnp.where(new, queue.at[tail].set(to), queue)  #: masked
+        return queue, tail + new, seen.at[to].set(seen[to] | new)  #: safe
+
+    def body(carry):
+        head, *rest = carry
+        at = carry[1][head]  #: safe
+        return head + 1, *lax.fori_loop(0, 12, lambda to, c: each(to, c, at), tuple(rest))
+
+    seen = jnp.zeros(12, bool).at[start].set(True)  #: safe
+    first = (0, jnp.zeros(12, int).at[0].set(start), 1, seen)  #: safe
+    return lax.while_loop(lambda c: c[0] < c[2], body, first)
+
+
+@case(flag(12, 12), i32(min=0, max=11))
+def a_queue_of_all_vertices_that_starts_at_one_that_is_not_marked(edges, start):
+    def each(to, carry, at):
+        queue, tail, seen = carry
+        new = edges[at, to] & ~seen[to]  #: safe
+        queue = jnp.where(new, queue.at[tail].set(to), queue)  #: unsafe
+        return queue, tail + new, seen.at[to].set(seen[to] | new)  #: safe
+
+    def body(carry):
+        head, *rest = carry
+        at = carry[1][jnp.minimum(head, 11)]  #: safe
+        return head + 1, *lax.fori_loop(0, 12, lambda to, c: each(to, c, at), tuple(rest))
+
+    first = (0, jnp.zeros(12, int).at[0].set(start), 1, jnp.zeros(12, bool))  #: safe
+    return lax.while_loop(lambda c: c[0] < c[2], body, first)
+
+
+@case(flag(12, 12), i32(min=0, max=11))
+def a_stack_of_vertices(edges, start):
+    def each(to, carry, at):
+        stack, top, seen = carry
+        new = edges[at, to] & ~seen[to]  #: safe
+        stack = jnp.where(new, stack.at[top].set(to), stack)  #: masked
+        return stack, jnp.where(new, top + 1, top), seen.at[to].set(seen[to] | new)  #: safe
+
+    def body(carry):
+        stack, top, seen = carry
+        at = stack[top - 1]  #: safe
+        return lax.fori_loop(0, 12, lambda to, c: each(to, c, at), (stack, top - 1, seen))
+
+    seen = jnp.zeros(12, bool).at[start].set(True)  #: safe
+    first = (jnp.zeros(12, int).at[0].set(start), 1, seen)  #: safe
+    return lax.while_loop(lambda c: c[1] > 0, body, first)
+
+
+@case(flag(12, 12), i32(min=0, max=11))
+def a_stack_of_vertices_that_are_marked_when_they_are_taken(edges, start):
+    def each(to, carry, at):
+        stack, top, seen = carry
+        new = edges[at, to] & ~seen[to]  #: safe
+        return jnp.where(new, stack.at[top].set(to), stack), jnp.where(new, top + 1, top), seen  #: unsafe
+
+    def body(carry):
+        stack, top, seen = carry
+        at = stack[jnp.clip(top - 1, 0, 11)]  #: safe
+        seen = seen.at[at].set(True)  #: safe
+        return lax.fori_loop(0, 12, lambda to, c: each(to, c, at), (stack, top - 1, seen))
+
+    first = (jnp.zeros(12, int).at[0].set(start), 1, jnp.zeros(12, bool))  #: safe
+    return lax.while_loop(lambda c: (c[1] > 0) & (c[1] < 30), body, first)
+
+
+# The ways out of a place written one after the other: it may count several times, each beside what it marks.
+
+
+def _ways_out(at):
+    ways = ((0, 1), (1, 0), (0, -1), (-1, 0))
+    return [(jnp.clip(at // 6 + dy, 0, 5), jnp.clip(at % 6 + dx, 0, 5)) for dy, dx in ways]
+
+
+@case(flag(6, 6), i32(min=0, max=35))
+def a_region_filled_from_a_queue(free, start):
+    def body(carry):
+        queue, head, tail, seen = carry
+        for y, x in _ways_out(queue[head]):  #: safe
+            new = free[y, x] & ~seen[y, x]  #: safe
+            queue = queue.at[jnp.where(new, tail, 36)].set(y * 6 + x, mode="drop")  #: declared
+            seen, tail = seen.at[y, x].set(True), tail + new  #: safe
+        return queue, head + 1, tail, seen
+
+    seen = jnp.zeros((6, 6), bool).at[start // 6, start % 6].set(True)  #: safe
+    first = (jnp.full(36, start), 0, 1, seen)
+    return lax.while_loop(lambda c: c[1] < c[2], body, first)
+
+
+@case(flag(6, 6), i32(min=0, max=35))
+def a_region_filled_from_a_stack(free, start):
+    def body(carry):
+        stack, top, seen = carry
+        top = top - 1
+        for y, x in _ways_out(stack[top]):  #: safe
+            new = free[y, x] & ~seen[y, x]  #: safe
+            stack = jnp.where(new, stack.at[top].set(y * 6 + x), stack)  #: masked safe
+            seen, top = seen.at[y, x].set(True), top + new  #: safe
+        return stack, top, seen
+
+    seen = jnp.zeros((6, 6), bool).at[start // 6, start % 6].set(True)  #: safe
+    return lax.while_loop(lambda c: c[1] > 0, body, (jnp.full(36, start), 1, seen))
+
+
+@case(flag(3, 3), i32(min=0, max=8))
+def a_region_filled_from_a_queue_where_all_are_looked_at_before_any_is_marked(free, start):
+    def body(carry):
+        queue, head, tail, seen = carry
+        at = queue[head]  #: unsafe
+        ways = [(jnp.clip(at // 3 + dy, 0, 2), jnp.clip(at % 3 + dx, 0, 2)) for dy, dx in ((0, 1), (1, 0), (0, -1))]
+        new = [free[y, x] & ~seen[y, x] for y, x in ways]  #: safe
+        for (y, x), one in zip(ways, new, strict=True):
+            queue = queue.at[jnp.where(one, tail, 9)].set(y * 3 + x, mode="drop")  #: declared
+            seen, tail = seen.at[y, x].set(True), tail + one  #: safe
+        return queue, head + 1, tail, seen
+
+    seen = jnp.zeros((3, 3), bool)
+    return lax.while_loop(lambda c: c[1] < c[2], body, (jnp.full(9, start), 0, 1, seen))

@@ -60,6 +60,9 @@ def _written(scope: Scope, way: str, marks: Any, new: Any, at: Any, near: Any, v
         return lax.cond(new, lambda m: m.at[at].set(value), lambda m: m, marks)
     if way == "beside":
         return marks.at[near].set(value)
+    if way in ("or", "or another") and marks.dtype.kind == "b":
+        more = new if way == "or" else at != near
+        return marks.at[at].set((marks[at] | more) if scope.chance(0.8) else (marks[near] | more))
     if way == "back":
         return marks.at[at].set(value).at[near].set(jnp.asarray(scope.choice([0, 1]), marks.dtype))
     return marks.at[at].set(value)
@@ -79,8 +82,23 @@ def _through(scope: Scope, given: Given, visit: Visit, first: Any, place: Callab
     def until(goes_on: Callable[[Any], Any], step: Callable[[Any, Any], Any]) -> Any:
         return lax.while_loop(goes_on, lambda s: (s[0] + 1, *step(s[0], s[1:])), (0, *first))[1:]
 
-    end = jnp.clip(given.b.astype(np.int32), 0, 12)
+    def unrolled(k: Any, carry: Any) -> Any:
+        for more in range(scope.small(2, 3) if twice else 1):
+            carry = one(k + more, carry)
+        return carry
+
+    def taken(h: Any, carry: Any) -> Any:
+        less = jnp.asarray(fewer, carry[0].dtype)
+        return around(h, (carry[0] + less if rises else carry[0] - less, *carry[1:]))
+
+    end, fewer, rises = jnp.clip(given.b.astype(np.int32), 0, 12), scope.choice([1, 1, 2, 0]), scope.chance(0.1)
+    twice = scope.chance(0.9)
     return scope.choice([
+        lambda: until(lambda s: (s[1] > 0) & (s[0] < 4), taken),
+        lambda: lax.fori_loop(0, 3, unrolled, first),
+        lambda: until(lambda s: (s[1] > 0) & (s[0] < 4), lambda h, c: unrolled(h, (c[0] - 1, *c[1:]))),
+        lambda: until(lambda s: (s[1] >= 0) & (s[0] < 4), taken),
+        lambda: until(lambda s: (s[1] > 1) & (s[0] < 4), taken),
         lambda: lax.scan(lambda c, k: (one(k, c), None), first, jnp.arange(count))[0],
         lambda: lax.fori_loop(0, count, one, first),
         lambda: until(lambda s: s[0] < end, one),
@@ -96,8 +114,8 @@ def marked(scope: Scope, given: Given, read: Read) -> Any:
     n, way, kind = scope.small(2, 5), scope.small(0, 3), scope.choice([np.int32, np.int32, np.int8, np.uint8])
     marks, is_open, mark = _marks(scope, n)
     marks = _at_first(scope, marks, _place(scope.small(0, 1), given.a, n))
-    write = scope.choice(["set", "element", "all", "branch", "beside", "back"])
-    more, counting, reading = scope.choice([0, 0, 1, 2]), scope.small(0, 3), scope.small(0, 3)
+    write = scope.choice(["set", "element", "all", "branch", "beside", "back", "or", "or", "or another"])
+    more, counting, reading = scope.choice([0, 0, 1, 2]), scope.small(0, 3), scope.small(0, 4)
 
     def visit(carry: Any, at: Any, near: Any, flag: Any) -> Any:
         count, marks, total = carry
@@ -107,6 +125,8 @@ def marked(scope: Scope, given: Given, read: Read) -> Any:
             total = total + read(count.astype(np.int32))
         if reading == 1:
             total = total + jnp.where(new, read(count.astype(np.int32)), 0.0)
+        if reading == 4:
+            total = total + lax.cond(new, lambda: read(count.astype(np.int32)), lambda: 0.0)
         value = jnp.asarray(mark(marks, near)).astype(marks.dtype)
         marks = _written(scope, write, marks, new, at, near, value)
         one = jnp.asarray(1, kind)

@@ -245,3 +245,45 @@ def test_what_is_taken_for_one_number_is_caught(monkeypatch, module, name, wrong
     monkeypatch.setattr(module, name, wrong)
     assert "unknown" not in _verdicts_of(program)
     assert _sees_the_end(program)
+
+
+# What a product of matrices adds up is written down before a sum reads it: that is no product that might be fused.
+
+DOTS = {
+    "of matrices": lambda a, b, c: a @ b + c,
+    "taken away": lambda a, b, c: c - a @ b,
+    "read twice": lambda a, b, c: a @ b + c + 0 * jnp.sin(a @ b),
+    "of rows with rows": lambda a, b, c: jnp.einsum("nk,nkm->nm", a, b * jnp.ones((ROWS, 1, 1))) + c,
+    "of rows with a vector": lambda a, b, c: (a @ b[:, 0])[:, None] + c,
+    "the other way round": lambda a, b, c: (b.T @ a.T).T + c,
+    "of what was moved": lambda a, b, c: (a - 7.5) @ b + (c + 7.5 * b.sum(0)),
+}
+
+
+def _of_dots(form, test):
+    def program(x, a, b, c):
+        at = DOTS[form](a, b, c)
+        cells = jnp.where(test(at)[:, None], jnp.floor(at).astype(jnp.int32), 0)
+        return x[cells], cells, jnp.sort(at, 0)[0]
+
+    rows, factor = redzone.Spec((ROWS, 3), "float32"), redzone.Spec((3, 2), "float32")
+    (access,) = redzone.check(
+        program, redzone.Spec((TOP,), "float32"), rows, factor, redzone.Spec((ROWS, 2), "float32")
+    ).accesses
+    return program, str(access.verdict)
+
+
+@pytest.mark.parametrize("test", [_by_rows, _by_columns, _by_extremes])
+@pytest.mark.parametrize("form", DOTS)
+def test_products_of_matrices_in_sums_stay_inside_compiled(form, test):
+    program, verdict = _of_dots(form, test)
+    assert verdict == "safe" or test is _by_columns or form in ("read twice", "of rows with rows", "of what was moved")
+    rng, compiled, exact = np.random.default_rng(0), jax.jit(program), jax.jit(DOTS[form])
+    for run in range(40 if verdict == "safe" else 0):
+        a, b = rng.uniform(-10, 10, (ROWS, 3)).astype(np.float32), rng.uniform(-9, 9, (3, 2)).astype(np.float32)
+        nothing = np.zeros((ROWS, 2), np.float32)
+        wanted = rng.choice([0, 5, TOP], (ROWS, 2))
+        c = np.asarray(wanted - np.asarray(exact(a, b, nothing), np.float64), np.float32)
+        c = c + (run % 3 - 1) * np.spacing(c)
+        at = np.asarray(compiled(np.ones(TOP, np.float32), a, b, c)[1])
+        assert at.min() >= 0 and at.max() < TOP

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from redzone.domains import Fact
-from redzone.engine import consecutive, resting, spent
+from redzone.engine import consecutive, loops, resting, spent
 from tests.fuzz.check import Discarded, examine
 from tests.fuzz.fitted import LATER, Fitted, make
 from tests.fuzz.run import described
@@ -44,15 +44,28 @@ def _grown_less(right):
     return grown
 
 
+def _counted_less(right):
+    """Where a flag holds a counter is one less far than it may be."""
+
+    def counted(*args):
+        return {
+            flag: {1: {slot: Fact(fact.lo, fact.hi - 1) for slot, fact in where[1].items()}}
+            for flag, where in right(*args).items()
+        }
+
+    return counted
+
+
 @pytest.mark.changes_the_engine
 @pytest.mark.parametrize(
     ("module", "name", "wrong", "seed"),
     [
         (spent, "_is_marked", lambda right: lambda *args: True, 3),
-        (resting, "grown", _grown_less, 4),
+        (resting, "grown", _grown_less, 3),
+        (loops, "where_counted", _counted_less, 81),
         (consecutive, "_first", lambda right: lambda *args: 0, 241),
     ],
-    ids=["whatever is written marks", "a step too few", "all places follow one another"],
+    ids=["whatever is written marks", "a step too few", "less than there is room for", "all places follow one another"],
 )
 def test_a_wrong_twin_is_found(monkeypatch, module, name, wrong, seed):
     """The seeds are the first that show it."""

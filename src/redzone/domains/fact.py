@@ -302,9 +302,9 @@ def meet(a: Fact, b: Fact) -> Fact | None:
             return None
         mine, other = a.step, b.step
         if mine == 0:
-            return a
+            return a if other <= 1 or (low - b.lo) % other == 0 else None
         if other == 0:
-            return b
+            return b if mine <= 1 or (low - a.lo) % mine == 0 else None
         if mine == 1 and other == 1:
             return a if low == a.lo != high == a.hi else Fact(low, high, 0 if low == high else 1, a.nan and b.nan)
         stride, anchor = (mine, a.lo) if mine >= other else (other, b.lo)

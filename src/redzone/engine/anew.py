@@ -18,7 +18,7 @@ from __future__ import annotations
 import math
 from typing import Any, Final
 
-from redzone.domains import DtypeInfo, Fact, summarised
+from redzone.domains import DtypeInfo, Fact, dtype_info, summarised
 from redzone.engine.moved import LIMITS, MOVES
 from redzone.engine.products import ALIKE, DECIDED, ONCE, SUMS, TWOFOLD
 from redzone.engine.program import CALL, COND, OBSERVE, SCAN, SIMPLE, WHILE, Program, Step
@@ -170,7 +170,7 @@ def _makes_flags(step: Step) -> bool:
     is_plain = step.kind == SIMPLE and len(step.outs) == 1 and step.outs[0] >= 0
     if not is_plain or (step.eqn.primitive in _REDUCED and step.rule is not SAME):
         return False
-    return dtype_info(getattr(step.eqn.outvars[0].aval, "dtype", None)).kind == "b"
+    return step.yields().kind == "b"
 
 
 def _is_bool(step: Step, k: int) -> bool:

@@ -97,7 +97,7 @@ def _conclusions(
                 refiner.again()
         except Infeasible:
             refiner.known, refiner.counted = before, 0
-            refiner.pairs.clear()
+            refiner.forget()
             broken.append(one)
     return refiner, broken
 

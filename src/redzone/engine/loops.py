@@ -35,7 +35,7 @@ from redzone.engine.search import (
     is_before_the_end,
     stays_below,
 )
-from redzone.engine.spent import is_worth_marks, spent
+from redzone.engine.spent import is_worth_marks, spent, where_counted
 from redzone.engine.thresholds import limits_of, near_to, thresholds_of
 from redzone.engine.trips import most_trips, most_trips_of_bits, most_trips_of_two, scales, toward
 from redzone.engine.turns import Turns, each_that_goes_on, one_by_one, stacked
@@ -150,6 +150,8 @@ def _scan(
         if turns is None and has_flags(carries):
             links = by_flag(carries, lambda held: runner.run(body, feed(held), False), env_, near)
         marked = marked if ceiling is None else ceiling
+        if marked:
+            links = {**where_counted(carries, env_, marked), **links}
         known = noted(body, key, bool(marked), (carries.now, exact, env_, turns, closer, links, marked, ceilings))
     now, exact, inner, turns, closer, links, marked, ceilings = known
     if context is not None:
@@ -328,6 +330,8 @@ def _while(
 
             in_body = runner.run(body, feed(narrowed(narrowed(goes_in, inside), entered)), False)
             links = by_flag(carries, going_on, in_body, near, started)
+        if (marked or ceiling) and last is not None and not batched:
+            links = {**where_counted(carries, last, marked or ceiling or {}), **links}
         known = noted(body, (key, marks, ceiling), bool(marked), Rested(carries.now, enters, starts, condition.toward))
         known.inside, known.entered, known.closer = inside, entered, closer
         known.goes_in, known.links, known.ceilings = goes_in, links, ceilings

@@ -53,6 +53,8 @@ class Unmarked(NamedTuple):
     """And no more than this, or where the counter goes up one more than some element."""
     held: Fact | None = None
     """What elements may be taken to lie between, for that."""
+    falls: bool = False
+    """Whether the counter may also go down."""
 
     def may_be(self, fact: Fact) -> Any:
         """Whether elements may hold such a number."""
@@ -107,6 +109,14 @@ def read_at(program: Program, env: list[Any], slot: int, array: int) -> tuple[in
         return None
     places = tuple([plain(program, slot) for slot in step.ins[1:]])
     return places if _are_inside(program, env, places, shape) else None
+
+
+def read_from(program: Program, slot: int) -> int | None:
+    """The array that a number was read from; None for another."""
+    step = made_by(program, slot)
+    while step is not None and step.eqn.primitive in _RESHAPES and _is_single(step.eqn.invars[0]):
+        step = made_by(program, step.ins[0])
+    return None if step is None or step.eqn.primitive is not _READ else source_of(program, step.ins[0])
 
 
 def _are_inside(program: Program, env: list[Any], places: tuple[int, ...], shape: Any) -> bool:

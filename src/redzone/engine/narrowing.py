@@ -42,9 +42,15 @@ BUDGET: Final = 60
 FAR: Final = 2**30
 #: How many comparisons of two values are looked at once more.
 PAIRS: Final = 4
+#: The same of other steps, which said little of one operand as long as another was not known better.
+OPEN: Final = 6
+#: How deep a choice of choices is looked into.
+CHOICES: Final = 4
 
 
 _BACKWARD: Final = {kind: f"_{kind}" for kind in KIND.values()}
+#: What says more of one operand once another is known better.
+_BY_OTHERS: Final = frozenset(("add", "sub", "min", "max"))
 
 
 class Narrowing:
@@ -65,11 +71,13 @@ class Narrowing:
         "looked",
         "masks",
         "nested",
+        "open",
         "pairs",
         "program",
         "promised",
         "recomputed",
         "rows",
+        "second",
         "tentative",
     )
 
@@ -91,6 +99,10 @@ class Narrowing:
         self.pairs: list[tuple[Step, str, Any, int]] = []
         """Comparisons of two values that were assumed, and how much was known when they were looked at."""
         self.learnt_since = 0
+        self.open: list[tuple[Step, str, Fact, Any, int]] = []
+        """Other steps that may say more once more is known, by how they are gone back through, likewise."""
+        self.second = False
+        """Whether it looks at them once more, by what follows for their operands from all that was learnt since."""
         self.rows = False
         """Whether anything is known of whole rows."""
         self.anew = computed_anew(program)
@@ -143,10 +155,10 @@ class Narrowing:
 
     def operand(self, step: Step, position: int, level: Any) -> Fact:
         slot = step.ins[position]
-        if level is ALL and not self.rows:
+        if level is ALL and not self.rows and not self.second:
             return self.known.get((slot, ALL)) or self.at(slot)
         inner = self.level_of(step, position, level)
-        return self.at(slot) if inner is None else self.current(slot, inner)
+        return self.at(slot) if inner is None else self.now(slot, inner)
 
     def assume(self, slot: int, truth: int, level: Any) -> None:
         """Use that a bool (or the branch number it was converted to) has this value."""
@@ -154,22 +166,47 @@ class Narrowing:
         self.again()
 
     def again(self) -> None:
-        """Look once more at comparisons of two values, which others have told more about since: `a <= b and b < 10`."""
-        if not self.pairs:
+        """Look once more at what others have told more about since: `a <= b and b < 10`, `where(op == 0, ok, full)`."""
+        if not self.pairs and not self.open:
             return
+        self.second = True
         for _ in range(PAIRS):
             stale = [k for k, pair in enumerate(self.pairs[:PAIRS]) if self.learnt_since > pair[3]]
-            if not stale:
+            left = [k for k, one in enumerate(self.open[:OPEN]) if self.learnt_since > one[4]]
+            if not stale and not left:
                 break
             for k in stale:
                 step, relation, level, _ = self.pairs[k]
                 self.pairs[k] = (step, relation, level, self.learnt_since)
                 self.compare(step, relation, level)
+            for k in left:
+                step, kind, fact, level, _ = self.open[k]
+                getattr(self, _BACKWARD[kind])(step, fact, level)
+                self.open[k] = (step, kind, fact, level, self.learnt_since)
+        self.forget()
+
+    def forget(self) -> None:
+        """Leave nothing open, nor anything that was computed while some was."""
+        self.second = False
         self.pairs.clear()
+        self.open.clear()
+        self.recomputed.clear()
+
+    def leave_open(self, step: Step, kind: str, fact: Fact, level: Any) -> None:
+        """Note a step that may say more of its operands once one of them is known better."""
+        if not self.second and len(self.open) < OPEN:
+            self.open.append((step, kind, fact, level, self.learnt_since))
+
+    def now(self, slot: int, level: Any) -> Fact:
+        """What is known of a value; at a second look, what follows for it from all that was learnt."""
+        return self.current(slot, level)
 
     def compare(self, step: Step, relation: str, level: Any) -> None:
         if not step.given().integral:
+            # What floats come to is not the same wherever they are computed: only what was said of them counts.
+            second, self.second = self.second, False
             self.compare_floats(step, relation, level)
+            self.second = second
             return
         self.compare_with(step, 0, relation, level)
         self.compare_with(step, 1, FLIPPED[relation], level)
@@ -259,7 +296,7 @@ class Narrowing:
             self.learnt_since += 1
         if step is None and slot in self.program.equal:
             self.narrow(self.program.equal[slot], new, level)
-        if step is None and new.step == 0 and level is ALL and self.program.linked:
+        if new.step == 0 and level is ALL and self.program.linked:
             self.by_links(slot, new)
         if step is None or self.budget <= 0:
             return
@@ -287,7 +324,7 @@ class Narrowing:
             self.congruent(step, new, level)
 
     def by_links(self, slot: int, fact: Fact) -> None:
-        """Use what is known of other carries by the value of a flag (`engine/flags.py`)."""
+        """Use what is known of other carries by the value of a flag (`engine/flags.py`, `engine/spent.py`)."""
         self.looked.add(MORE)
         linked = self.program.linked.get(id(self.env))
         for other, known in linked[1].get(slot, {}).get(fact.lo, {}).items() if linked is not None else ():
@@ -314,7 +351,7 @@ class Narrowing:
     def is_chosen(self, slot: int) -> bool:
         """Whether an integer is one of several, or a bool that was converted."""
         step = self.defs.get(slot)
-        if step is None or step.kind != SIMPLE or not dtype_info(step.eqn.outvars[0].aval.dtype).integral:
+        if step is None or step.kind != SIMPLE or not step.yields().integral:
             return False
         return step.eqn.primitive is _SELECT or (step.eqn.primitive is _CONVERT and step.given().kind == "b")
 
@@ -352,6 +389,23 @@ class Narrowing:
                 self.narrow(step.ins[0], summarised(fact), self.behind(step, level))
         else:
             getattr(self, _BACKWARD[kind])(step, fact, level)
+            if kind in _BY_OTHERS and not self.second and not self.is_by_constant(step):
+                self.leave_open(step, kind, fact, level)
+
+    def may_be(self, slot: int, fact: Fact, depth: int = CHOICES) -> bool:
+        """Whether a value may satisfy a fact, by what it is chosen from: of 0 and 2 and 3 none is 1."""
+        known, step = self.at(slot), self.defs.get(slot)
+        if known is None:
+            return True
+        if meet(summarised(known), fact) is None:
+            return False
+        if depth == 0 or step is None or step.kind != SIMPLE:
+            return True
+        if step.rule is SAME:
+            return self.may_be(step.ins[0], fact, depth - 1)
+        if step.eqn.primitive is not _SELECT:
+            return True
+        return any(self.may_be(case, fact, depth - 1) for case in step.ins[1:])
 
     def found_before(self, step: Step, relation: str, level: Any) -> None:
         """What is less than the last element of an array is found before its end (`engine/search.py`, `ahead.py`).

@@ -275,6 +275,9 @@ def _product(frame: Frame, atom: Any) -> int:
         made = frame.maker(atom)
         if made is None:
             continue
+        if made.primitive is _DOT and keeps(frame, made):
+            # A sum of several products, that is written down before anything reads it.
+            continue
         before = _before(frame, made, atom)
         if before is None or len(waiting) > FURTHEST:
             return _READ_BY_OTHERS

@@ -64,6 +64,9 @@ class Refiner(Reads):
             # What a value costs is not taken from the next one's.
             self.budget = before
 
+    def now(self, slot: int, level: Any) -> Fact:
+        return self.value(slot, level) if self.second else self.current(slot, level)
+
     def recompute(self, slot: int, level: Any, depth: int, related: bool = False) -> Fact:
         """The same, down to some depth; `related` tells that something was learnt of what it is made from."""
         key = (slot, level)

@@ -46,6 +46,7 @@ class Elementwise(Narrowing):
             other = self.operand(step, 1 - position, level)
             if other.step == 0 and other.lo == decisive:
                 self.narrow_operand(step, position, fact, level)
+        self.leave_open(step, "or" if decisive == 0 else "and", fact, level)
 
     def _convert(self, step: Step, fact: Fact, level: Any) -> None:
         source = step.given()
@@ -93,6 +94,9 @@ class Elementwise(Narrowing):
         if self.fits(step, a.lo + b.lo, a.hi + b.hi):
             self.narrow_operand(step, 0, spanning(fact.lo - b.hi, fact.hi - b.lo), level)
             self.narrow_operand(step, 1, spanning(fact.lo - a.hi, fact.hi - a.lo), level)
+            closer = summarised(self.operand(step, 1, level))
+            if closer.lo is not b.lo or closer.hi is not b.hi:
+                self.narrow_operand(step, 0, spanning(fact.lo - closer.hi, fact.hi - closer.lo), level)
 
     def _sub(self, step: Step, fact: Fact, level: Any) -> None:
         if not self.integral(step):
@@ -238,22 +242,28 @@ class Elementwise(Narrowing):
                 self.narrow_operand(step, 1, spanning(*bounds), level)
                 return
         inner = self.level_of(step, 0, level)
-        if inner is None or len(step.ins) != 3:
+        if inner is None or len(step.ins) < 3:
             return
+        which, last = summarised(self.now(step.ins[0], inner)), len(step.ins) - 2
+        if type(which.lo) is not int or type(which.hi) is not int:
+            return
+        whole, tells = summarised(fact), type(fact.lo) is int and fact.step == 0
+        # Beyond the cases it picks the nearest.
         possible = [
-            k for k in (0, 1) if meet(summarised(self.operand(step, k + 1, level)), summarised(fact)) is not None
+            k
+            for k in range(min(max(which.lo, 0), last), min(max(which.hi, 0), last) + 1)
+            if meet(summarised(self.operand(step, k + 1, level)), whole) is not None
+            and (not tells or self.may_be(step.ins[k + 1], whole))
         ]
         if not possible:
             raise Infeasible
-        which = self.current(step.ins[0], inner)
-        if len(possible) == 2 and which.step == 0:
-            # Beyond the cases it picks the nearest.
-            possible = [min(max(which.lo, 0), 1)]
+        if which.step and which.lo >= 0 and which.hi <= last:
+            only = len(possible) == 1
+            self.narrow(step.ins[0], Fact(possible[0], possible[-1], 0 if only else 1), inner)
         if len(possible) == 1:
-            chosen = summarised(which)
-            if type(chosen.lo) is int and chosen.lo >= 0 and type(chosen.hi) is int and chosen.hi <= 1:
-                self.narrow(step.ins[0], Fact(possible[0], possible[0], 0), inner)
             self.narrow_operand(step, possible[0] + 1, fact, level)
+        elif type(whole.lo) is int:
+            self.leave_open(step, "select", fact, level)
 
 
 def _before_next(x: float) -> float:

@@ -5,6 +5,8 @@ However often a loop runs, a counter and the number of elements that are not mar
 iteration adds 1 to the counter, the element that was read was unmarked, and the same iteration marks it; nothing that
 is written anywhere takes a mark back. So the counter is at most its first value and as many as were unmarked at first.
 
+A stack of such vertices may be taken from as well: what goes down, without wrapping, only leaves more room.
+
 What tells a mark is how the element that was read is compared: a bool, a number below zero, one that is equal to
 another. The place that is read and the place that is written are one value, and inside, since a read outside is moved
 to the end of the array and a write outside is dropped.
@@ -25,19 +27,22 @@ from redzone.engine.marks import (
     only_marks,
     plain,
     read_at,
+    read_from,
     rises_by_one,
     sets_marks,
     tests_of,
     unmarked_in,
     written_at,
 )
-from redzone.engine.program import SCAN, SIMPLE, WHILE, Ceilings, Program, Step, made_by, source_of
+from redzone.engine.program import SCAN, SIMPLE, WHILE, Ceilings, Links, Program, Step, made_by, source_of
 from redzone.frontend.compat import primitives
 
 _P: Final = primitives()
 _ADD: Final = _P["add_p"]
 _SELECT: Final = _P["select_n_p"]
 _CONVERT: Final = _P["convert_element_type_p"]
+_SUB: Final = _P["sub_p"]
+_OR: Final = _P["or_p"]
 _SCATTER: Final = _P["scatter_p"]
 #: How many equations are looked through, and how many loops lie in each other.
 DEEP: Final = 12
@@ -81,16 +86,35 @@ def spent(
         for k in arrays:
             if carries.slot[i] < 0 or carries.slot[k] < 0:
                 continue
-            left = _most_marks(carries, program, around, again, inside, i, k, found)
-            if left is None or first.hi + left > info.max:
+            most = _most_marks(carries, program, around, again, inside, i, k, found)
+            if most is None or first.hi + most[0] > info.max:
                 continue
-            found[i] = Fact(first.lo, first.hi + left)
+            found[i] = Fact(int(info.min) if most[1] else first.lo, first.hi + most[0])
             counted = source_of(body, body.outs[i])
             step = body.defs.get(counted)
             if step is not None and step.kind in (SCAN, WHILE):
                 ceilings.setdefault(step, {})[step.outs.index(counted)] = found[i]
             break
     return found, ceilings
+
+
+def where_counted(carries: Carries, env: list[Any], known: dict[int, Fact]) -> Links:
+    """By flag: what such a counter is before it goes up, where the flag holds.
+
+    Something is left to mark then, so that it is not yet as far as it may come.
+    """
+    body, found = carries.body, Links()
+    for i, fact in known.items():
+        slot = carries.slot[i] if carries.shape[i] == () and type(fact.hi) is int else -1
+        last = source_of(body, body.outs[i])
+        for _ in range(DEEP):
+            counted = _counted(body, env, last) if slot >= 0 and last != slot else None
+            if counted is None:
+                break
+            last, flag = counted
+            if not are_flags_anew(body, flag):
+                found.setdefault(flag, {1: {}})[1][last] = Fact(int(carries.info[i].min), fact.hi - 1)
+    return found
 
 
 def _most_marks(
@@ -102,8 +126,10 @@ def _most_marks(
     i: int,
     k: int,
     found: dict[int, Fact],
-) -> int | None:
-    """How often a counter goes up at most, if it does with these marks; what is found out about them is put beside.
+) -> tuple[int, bool] | None:
+    """How much more than at first a counter is at most, if it goes up with these marks, and whether it may go down too.
+
+    What is found out about the marks is put beside.
 
     Distances, `d.at[v].set(d[u] + 1)`, are such numbers only if they do not wrap. Where a mark is one more than another
     element at most, the greatest of them and the number of those not marked do not grow together either: so in each
@@ -114,7 +140,8 @@ def _most_marks(
     start = carries.starts[k]
     unmarked = _marks(body, again({}), counter, marks, Unmarked(0, 0), inside, NESTED)
     if unmarked is not None:
-        return unmarked_in(program, around, start, size, unmarked)
+        left = unmarked_in(program, around, start, size, unmarked)
+        return None if left is None else (left, unmarked.falls)
     first, info = summarised(carries.first[k]), carries.info[k]
     if info.kind not in "iu" or type(first.lo) is not int or type(first.hi) is not int or first.hi + size >= info.max:
         return None
@@ -124,9 +151,10 @@ def _most_marks(
         return None
     unmarked = _marks(body, again({k: held}), counter, marks, risen, inside, NESTED)
     left = None if unmarked is None else unmarked_in(program, around, start, size, unmarked)
-    if left is not None:
-        found[k] = Fact(first.lo, first.hi + left)
-    return left
+    if unmarked is None or left is None:
+        return None
+    found[k] = Fact(first.lo, first.hi + left)
+    return left, unmarked.falls
 
 
 def _may_rise(program: Program, marks: Ways) -> bool:
@@ -156,14 +184,26 @@ def _marks(
         return None
     if step.kind in (SCAN, WHILE):
         return _marks_in_loop(program, env, step, Ways(counter.first, last), marks, written, inside, nested)
-    flag = _counted(program, env, counter.first, last)
-    if flag is None:
+    counted = _counted(program, env, last)
+    if counted is None:
         return None
+    before, flag = counted
+    lower = _lower(program, env, before, counter.first)
     for read, unmarked in tests_of(program, flag):
-        places = read_at(program, env, read, marks.first)
+        # It may count several times, each beside what it marks then: `for move in moves:`.
+        array = marks.first if lower is not None else read_from(program, read)
+        places = None if array is None else read_at(program, env, read, array)
         unmarked = written._replace(lo=unmarked.lo, hi=unmarked.hi)
-        if places is not None and _is_marked(program, env, marks, places, unmarked, flag):
-            return unmarked
+        if array is None or places is None:
+            continue
+        if not _is_marked(program, env, Ways(array, marks.last), places, unmarked, flag):
+            continue
+        if lower is not None:
+            return unmarked._replace(falls=lower)
+        sooner = Ways(counter.first, before), Ways(marks.first, array)
+        found = _marks(program, env, *sooner, written, inside, nested)
+        if found is not None and found[:2] == unmarked[:2]:
+            return found
     return None
 
 
@@ -181,7 +221,8 @@ def _marks_in_loop(
     shape, body = step.extra, step.bodies[0]
     starts = dict(zip(shape.carries, shape.inits, strict=True))
     i = step.outs.index(counter.last)
-    if not nested or i not in starts or source_of(program, starts[i]) != counter.first:
+    lower = _lower(program, env, starts[i], counter.first) if nested and i in starts else None
+    if lower is None:
         return None
     slots = {position - shape.consts: slot for position, slot in body.inputs}
     if i not in slots:
@@ -195,32 +236,48 @@ def _marks_in_loop(
         if unmarked is None or not only_marks(program, env, marks.last, step.outs[k], unmarked):
             continue
         if only_marks(program, env, starts[k], marks.first, unmarked):
-            return unmarked
+            return unmarked._replace(falls=unmarked.falls or lower)
     return None
 
 
-def _counted(program: Program, env: list[Any], first: int, last: int) -> int | None:
-    """The flag where it holds a body adds 1 to a number, and nothing else; None where it does anything else."""
+def _lower(program: Program, env: list[Any], slot: int, first: int) -> bool | None:
+    """Whether something is taken from a number, without wrapping; None where something else may be done to it."""
+    slot = source_of(program, slot)
+    if slot == first:
+        return False
+    step, before = program.defs.get(slot), env[first]
+    if step is None or step.kind != SIMPLE or before is None or step.primitive not in (_SUB, _ADD):
+        return None
+    by = env[step.ins[1]]
+    if source_of(program, step.ins[0]) != first or by is None or by.step != 0 or type(by.lo) is not int:
+        return None
+    taken = by.lo if step.primitive is _SUB else -by.lo
+    least = summarised(before).lo
+    is_kept = taken >= 0 and type(least) is int and least - taken >= step.yields().min
+    return True if is_kept else None
+
+
+def _counted(program: Program, env: list[Any], last: int) -> tuple[int, int] | None:
+    """What a number is made from by adding 1 where a flag holds, and nothing else, and that flag; None of others."""
     step = made_by(program, last)
     if step is None:
         return None
     if step.primitive is _ADD:
         for one, other in (step.ins, step.ins[::-1]):
-            if source_of(program, one) == first:
-                made = made_by(program, other)
-                is_flag = made is not None and made.primitive is _CONVERT and made.given().kind == "b"
-                return made.ins[0] if made is not None and is_flag else None
+            made = made_by(program, other)
+            if made is not None and made.primitive is _CONVERT and made.given().kind == "b":
+                return source_of(program, one), made.ins[0]
         return None
     if step.primitive is not _SELECT or len(step.ins) != 3 or step.given().kind != "b":
         return None
     which, kept, more = step.ins
-    added = made_by(program, more)
-    if source_of(program, kept) != first or added is None or added.eqn.primitive is not _ADD:
+    before, added = source_of(program, kept), made_by(program, more)
+    if added is None or added.primitive is not _ADD:
         return None
     for one, other in (added.ins, added.ins[::-1]):
         by = env[other]
-        if source_of(program, one) == first and by is not None and by.step == 0 and type(by.lo) is int and by.lo == 1:
-            return which
+        if source_of(program, one) == before and by is not None and by.step == 0 and type(by.lo) is int and by.lo == 1:
+            return before, which
     return None
 
 
@@ -263,6 +320,15 @@ def _is_marked_or_kept(
 ) -> bool:
     """Whether a scatter marks an element where the flag holds, and writes what is there anyway where it does not."""
     made = made_by(program, step.ins[2])
+    if made is not None and made.primitive is _OR and made.given().kind == "b":
+        # What is true stays so, and where the flag holds it becomes true.
+        pairs = (made.ins, made.ins[::-1])
+        return unmarked.hi == 0 and any(
+            plain(program, which) == plain(program, flag)
+            and not are_flags_anew(program, which)
+            and read_at(program, env, kept, marks.first) == places
+            for kept, which in pairs
+        )
     if made is None or made.primitive is not _SELECT or len(made.ins) != 3:
         return False
     which, kept, marked = made.ins

@@ -70,6 +70,8 @@ class Relation:
                 return True
             if eqn.primitive in _LOOPS and _are_carried_beside(uses, eqn, level.jaxpr, level.index, said):
                 return True
+            if depth == 0 and eqn.primitive in _LOOPS and _is_counted(uses, eqn, self.jaxpr, level.index, condition):
+                return True
             if level.given is None:
                 return bool(level.inputs & level.index and level.inputs & said)
             # What goes into a function may be made from the same outside it.
@@ -85,13 +87,34 @@ class Relation:
 
 def _are_carried_beside(uses: Uses, loop: Any, body: Any, index: int, condition: int) -> bool:
     """Whether a condition is made from a flag that a loop carries, and the index from a number that it carries."""
-    scans = loop.primitive is SCAN_P
-    if not scans and body is not open_jaxpr(loop.params["body_jaxpr"])[0]:
-        return False
-    first, count = scan_counts(loop.params) if scans else (loop.params["body_nconsts"], len(loop.outvars))
-    carried = [(v.aval, uses.table(body)[v][0]) for v in body.invars[first : first + count]]
+    carried = [(v.aval, uses.table(body)[v][0]) for v, _ in _carried(loop, body)]
     flags = any(bit & condition for aval, bit in carried if aval.shape == () and aval.dtype == bool)
     return flags and any(bit & index for aval, bit in carried if aval.dtype != bool)
+
+
+def _is_counted(uses: Uses, loop: Any, body: Any, index: int, condition: Any) -> bool:
+    """Whether a condition that is read off an array says when a number goes up that the index is made from.
+
+    Where it holds there is something left to mark in the array, and so to count (`engine/spent.py`).
+    """
+    if condition.aval.shape or condition.aval.dtype != bool:
+        return False
+    table, carried = uses.table(body), _carried(loop, body)
+    behind = uses.behind(body, [condition])
+    if not any(v.aval.shape and table[v][0] & behind for v, _ in carried):
+        return False
+    numbers = [(v, out) for v, out in carried if v.aval.shape == () and v.aval.dtype != bool and table[v][0] & index]
+    counted = [out for v, out in numbers if type(out) is not Literal and out is not v]
+    return any(table[condition][0] & uses.behind(body, [out]) for out in counted)
+
+
+def _carried(loop: Any, body: Any) -> list[tuple[Any, Any]]:
+    """What a loop's body is given of what it carries, and what it puts in its place; nothing of a loop's condition."""
+    scans = loop.primitive is SCAN_P
+    if not scans and body is not open_jaxpr(loop.params["body_jaxpr"])[0]:
+        return []
+    first, count = scan_counts(loop.params) if scans else (loop.params["body_nconsts"], len(loop.outvars))
+    return list(zip(body.invars[first : first + count], body.outvars[:count], strict=True))
 
 
 def _given(eqn: Any, jaxpr: Any) -> tuple[Sequence[Any] | None, Sequence[Any]]:
