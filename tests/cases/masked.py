@@ -1820,3 +1820,19 @@ def by_rows_of_rows_in_another_order(x, i):
     ok = jnp.broadcast_to(rows[::-1, :, None], i.shape).all((1, 2))
     which = jnp.broadcast_to(ok[:, None, None], i.shape).astype(np.int32)
     return lax.select_n(which, jnp.zeros(i.shape), x[i])  #: requires
+
+
+@case(f32(8, 8), f32(3), i32(), i32(min=0, max=7), requires=("-9 ≤ row ≤ 2147483646",))
+def beside_a_place_that_may_be_computed_anew(x, p, row, column):
+    product, row = p[0] * p[1], row + 1
+    column = jnp.clip(jnp.where(product + p[2] > 5, column + 1, column - 1), 0, 7)
+    written = x.at[row, column].set(1.0)  #: requires
+    return jnp.where(row >= 8, x, written), product
+
+
+@case(f32(8, 8), f32(3), i32(min=-2), i32(min=0, max=7))
+def beside_a_place_that_may_be_computed_anew_by_that_place(x, p, row, column):
+    product = p[0] * p[1]
+    column = jnp.where(product + p[2] > 5, column + 1, column)
+    written = x.at[row, column].set(1.0)  #: requires
+    return jnp.where((row >= 8) | (column >= 8), x, written), product

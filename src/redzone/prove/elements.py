@@ -28,6 +28,7 @@ from redzone.prove.element_sums import SUMS
 from redzone.prove.pieces import EVERYWHERE, PIECES, NotAffine, Piece, Place, Work, fitted, key_of, taken
 from redzone.rules.table import SAME
 
+_CONCATENATE: Final = primitives()["concatenate_p"]
 #: How many equations one question may look at.
 LOOKS: Final = 160
 #: How many equations deep one question goes.
@@ -147,12 +148,16 @@ class Elements:
             return [(EVERYWHERE, Linear(fact.lo))]
         if context.program.template[slot] is not None:
             return self.table(context, slot, place)
+        anew = 0
         if not self.promising and is_anew(context.program, slot):
             # Whoever asks may be given another number.
-            self.anew += 1
-            return self.opaque(context, slot, place, anew=self.anew)
+            anew = self.anew = self.anew + 1
+            step = context.program.defs.get(slot)
+            # Of what is put beside each other that may be true of some parts only: each is asked by itself.
+            if step is None or step.primitive is not _CONCATENATE:
+                return self.opaque(context, slot, place, anew=anew)
         key = (id(context.env), slot, key_of(place), self.promising)
-        found = self.known.get(key)
+        found = None if anew else self.known.get(key)
         if found is not None:
             self.spilled += self.overflows.get(key, ())
             return found
@@ -165,19 +170,21 @@ class Elements:
             if self.looks < 0 or self.work.done or self.depth > self.deepest:
                 raise NotAffine
             pieces = self.made(context, slot, place, fact)
-            found = self.opaque(context, slot, place) if pieces is None else pieces
+            found = self.opaque(context, slot, place, anew=anew) if pieces is None else pieces
             most = PIECES if self.spills or (type(fact.hi) is int and fact.hi <= 1) else FEWER
             if len(found) > most or len(self.spilled) > PIECES:
                 raise NotAffine
             if self.spilled:
-                self.overflows[key] = self.spilled
+                if not anew:
+                    self.overflows[key] = self.spilled
                 outer += self.spilled
         except NotAffine:
-            found = self.opaque(context, slot, place)
+            found = self.opaque(context, slot, place, anew=anew)
         finally:
             self.spilled = outer
             self.depth -= 1
-        self.known[key] = found
+        if not anew:
+            self.known[key] = found
         return found
 
     def made(self, context: Context, slot: int, place: Place, fact: Fact) -> list[Piece] | None:
