@@ -83,7 +83,7 @@ def document(
         lines.append(f"| {library} | " + " | ".join(str(found[c] or "") for c in columns) + " |")
     lines.append("| all | " + " | ".join(str(total[c]) for c in columns) + " |")
     lines += ["", "| decided | accesses |", "|---|---:|"]
-    lines += [f"| {how} | {n} |" for how, n in deciders.most_common(16)]
+    lines += [f"| {how} | {n} |" for how, n in deciders.most_common()]
     lines += ["", "Every `unsafe`:", ""]
     lines += [f"- `{name}`: {access.message} (`{access.location.text[:90]}`)" for name, access in unsafe] or ["- none"]
     return "\n".join(lines)
