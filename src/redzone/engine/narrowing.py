@@ -6,6 +6,7 @@ How each kind of equation hands it on is in `refine_elementwise.py` and `refine_
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
@@ -178,12 +179,20 @@ class Narrowing:
             for k in stale:
                 step, relation, level, _ = self.pairs[k]
                 self.pairs[k] = (step, relation, level, self.learnt_since)
-                self.compare(step, relation, level)
+                self.as_far_as_told(self.compare, step, relation, level)
             for k in left:
                 step, kind, fact, level, _ = self.open[k]
-                getattr(self, _BACKWARD[kind])(step, fact, level)
+                self.as_far_as_told(getattr(self, _BACKWARD[kind]), step, fact, level)
                 self.open[k] = (step, kind, fact, level, self.learnt_since)
         self.forget()
+
+    def as_far_as_told(self, look: Callable[..., None], *given: Any) -> None:
+        """Look at something up to where sizes cannot be compared."""
+        try:
+            look(*given)
+        except Exception as error:
+            if not is_inconclusive(error):
+                raise
 
     def forget(self) -> None:
         """Leave nothing open, nor anything that was computed while some was."""
