@@ -8,6 +8,7 @@ from jax import lax
 from jaxtyping import Array, Float
 
 import redzone
+from redzone.frontend.dimensions import scope_of
 from redzone.frontend.jaxtyping_shapes import annotated_example
 from redzone.frontend.spec_text import example_from_texts
 from redzone.frontend.targets import targets_in
@@ -39,6 +40,11 @@ def test_what_a_number_divides_can_be_split_by_it():
     assert list(map(str, report.requires)) == ["i ≤ n - 1"]
     with pytest.raises(redzone.CannotCheck, match="mod"):
         redzone.check(rows, N, i, dims=("mod(n, 6) == 0",))
+
+
+def test_only_a_single_remainder_is_taken_for_a_division():
+    assert len(scope_of(("mod(n + m, 4) == 0",))._explicit_constraints) == 4
+    assert len(scope_of(("mod(n, 3)*mod(m, 4) == 0",))._explicit_constraints) == 1
 
 
 def test_a_constraint_decides():

@@ -12,7 +12,7 @@ from redzone.domains.symbolic import at_most
 from redzone.frontend.failures import CannotCheck
 
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_DIVIDES = re.compile(r"\s*mod\((.+),\s*(\d+)\s*\)\s*==\s*0\s*")
+_DIVIDES = re.compile(r"\s*mod\(([^(),]+),\s*(\d+)\s*\)\s*==\s*0\s*")
 _FUNCTIONS = {"mod", "floordiv", "max", "min"}
 
 
